@@ -1,0 +1,81 @@
+"""What is rehearsed: capacity, quotas and faults, as the user's scenario file says them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from clusterctl.errors import UsageError
+from clusterctl.sandbox.clock import DEFAULT_SPEED
+
+Outcome = Literal[
+    "rollback", "timeout", "silent-nothing", "partial",  # eksctl
+    "never-scheduled", "crash-loop", "not-ready",  # kube
+]
+
+
+class Free(BaseModel):
+    """Instances that can be had in a zone; gone after a while where that is said."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+    count: int = Field(ge=0)
+    gone_after_s: float | None = None
+
+
+class Fault(BaseModel):
+    """One thing that goes wrong, `times` times or always, where its selectors match."""
+
+    model_config = ConfigDict(extra="forbid")
+    on: str = Field(pattern=r"^(ec2|eks|cloudformation|autoscaling|iam|sts|service-quotas|pricing|eksctl|kube|process):.+")
+    region: str | None = None
+    zone: str | None = None
+    instance_type: str | None = None
+    name: str | None = None
+    error: str | None = None
+    message: str | None = None
+    status: int | None = None
+    lose_response: bool = False
+    delay_s: float = 0.0
+    times: int | None = Field(default=None, ge=1)
+    outcome: Outcome | None = None
+    crash_before: str | None = None
+    crash_after: str | None = None
+
+
+class Scenario(BaseModel):
+    """A whole scenario file. Unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid")
+    speed: Annotated[float, Field(gt=0)] = DEFAULT_SPEED
+    latency_ms: Annotated[float, Field(ge=0)] = 0.0
+    zones: dict[str, dict[str, str]] = Field(default_factory=dict)
+    quotas: dict[str, dict[str, float]] = Field(default_factory=dict)
+    scores: dict[str, int] = Field(default_factory=dict)
+    prices: dict[str, float] = Field(default_factory=dict)
+    capacity: dict[str, dict[str, object]] = Field(default_factory=dict)
+    blocks: list[dict[str, object]] = Field(default_factory=list)
+    reservations: list[dict[str, object]] = Field(default_factory=list)
+    enabled_regions: list[str] | None = None
+    faults: list[Fault] = Field(default_factory=list)
+
+
+def parse_scenario(text: str, source: str) -> Scenario:
+    """Read a scenario. Raises UsageError naming the first wrong field of `source`."""
+    try:
+        return Scenario.model_validate(yaml.safe_load(text) or {})
+    except yaml.YAMLError as problem:
+        raise UsageError(f"{source} is not YAML: {problem}") from problem
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"{source}: {where}: {first['msg']}", hint="see docs/sandbox.md for the keys") from problem
+
+
+def load_scenario(path: Path) -> Scenario:
+    try:
+        return parse_scenario(path.read_text(), str(path))
+    except OSError as problem:
+        raise UsageError(f"cannot read scenario {path}: {problem.strerror}") from problem
