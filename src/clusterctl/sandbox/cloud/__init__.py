@@ -1,0 +1,1 @@
+"""AWS on loopback: moto's server, extended from outside where it lacks what clusterctl meets."""

@@ -1,0 +1,59 @@
+"""Faults that wait for their moment, counted down as they strike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clusterctl.sandbox.scenario import Fault
+
+_SELECTORS = ("region", "zone", "instance_type", "name")
+Facts = Mapping[str, str | None]
+
+
+@dataclass(slots=True)
+class _Waiting:
+    fault: Fault
+    left: int | None  # None: for ever
+
+    def strikes(self, on: str, facts: Facts) -> bool:
+        return (
+            (self.left is None or self.left > 0)
+            and fnmatchcase(on, self.fault.on)
+            and _selected(self.fault, facts)
+        )
+
+
+def _selected(fault: Fault, facts: Facts) -> bool:
+    wanted = {key: value for key in _SELECTORS if (value := getattr(fault, key)) is not None}
+    return all(fnmatchcase(facts.get(key) or "", value) for key, value in wanted.items())
+
+
+class FaultBook:
+    """The faults of a scenario and those added since; the first that matches strikes."""
+
+    def __init__(self) -> None:
+        self._waiting: list[_Waiting] = []
+
+    def replace(self, faults: Iterable[Fault]) -> None:
+        self._waiting = [_Waiting(fault, fault.times) for fault in faults]
+
+    def add(self, faults: Iterable[Fault]) -> None:
+        self._waiting += [_Waiting(fault, fault.times) for fault in faults]
+
+    def take(self, on: str, facts: Facts) -> Fault | None:
+        """The fault that strikes `on` ("ec2:CreateTags", "eksctl:create-nodegroup"), counted down."""
+        for waiting in self._waiting:
+            if waiting.strikes(on, facts):
+                if waiting.left is not None:
+                    waiting.left -= 1
+                return waiting.fault
+        return None
+
+    def rows(self) -> list[dict[str, object]]:
+        """The faults that can still strike, with `times` as left."""
+        alive = [w for w in self._waiting if w.left is None or w.left > 0]
+        return [w.fault.model_dump(exclude_none=True) | ({"times": w.left} if w.left else {}) for w in alive]
