@@ -15,7 +15,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ClusterAccess:
-    """How to reach one cluster's API as its administrator."""
+    """How to reach one cluster's API as its administrator.
+
+    The API behaves as a real one, so clients must do what real ones do: a pod bound to a node is deleted
+    gracefully (deletionTimestamp first; its kubelet then deletes it with gracePeriodSeconds 0), pods of a vanished node are
+    deleted by whoever plays the pod garbage collector, and a watch may answer 410.
+
+    Where `emulates_pods`, two private calls stand in for what a kubelet serves itself (with this token only):
+      POST /sandbox/pods/NAMESPACE/NAME/log   {"lines": [...], "container": name, or left out for the first}
+      POST /sandbox/pods/NAMESPACE/NAME/exec  {"match": regex on the words joined by blanks,
+                                               "stdout", "stderr", "code"}
+    """
 
     name: str
     region: str
@@ -76,7 +86,7 @@ class TakeFault(Protocol):
 class Feed:
     """What AWS says about one cluster's machines, and what the scenario wants to go wrong.
 
-    The daemon publishes; `machines` is always the newest list; `changes()` yields it now and after each change.
+    The daemon publishes. `machines` is the newest list; `changes()` yields it now and after each change.
     """
 
     def __init__(self, clock: SimClock, take_fault: TakeFault) -> None:
