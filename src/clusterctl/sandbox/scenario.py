@@ -25,6 +25,34 @@ class Free(BaseModel):
     gone_after_s: float | None = None
 
 
+class Reserved(BaseModel):
+    """A capacity reservation that the account already has, with capacity of its own."""
+
+    model_config = ConfigDict(extra="forbid")
+    zone: str
+    instance_type: str
+    count: int = Field(ge=1)
+    id: str | None = None
+    ends_in_s: float | None = None
+    match: Literal["open", "targeted"] = "targeted"
+    placement_group_arn: str | None = None
+    tags: dict[str, str] = Field(default_factory=dict)
+
+
+class Block(BaseModel):
+    """A capacity block that the account owns or, when `offered`, could buy. Times from the scenario's start."""
+
+    model_config = ConfigDict(extra="forbid")
+    zone: str
+    instance_type: str
+    count: int = Field(ge=1)
+    id: str | None = None
+    starts_in_s: float = Field(default=0.0, ge=0)
+    ends_in_s: float = Field(default=86_400.0, gt=0)
+    offered: bool = False
+    upfront_usd: float = 0.0
+
+
 class Fault(BaseModel):
     """One thing that goes wrong, `times` times or always, where its selectors match."""
 
@@ -55,9 +83,9 @@ class Scenario(BaseModel):
     quotas: dict[str, dict[str, float]] = Field(default_factory=dict)
     scores: dict[str, int] = Field(default_factory=dict)
     prices: dict[str, float] = Field(default_factory=dict)
-    capacity: dict[str, dict[str, object]] = Field(default_factory=dict)
-    blocks: list[dict[str, object]] = Field(default_factory=list)
-    reservations: list[dict[str, object]] = Field(default_factory=list)
+    capacity: dict[str, dict[str, int | float | Free]] = Field(default_factory=dict)
+    blocks: list[Block] = Field(default_factory=list)
+    reservations: list[Reserved] = Field(default_factory=list)
     enabled_regions: list[str] | None = None
     faults: list[Fault] = Field(default_factory=list)
 
