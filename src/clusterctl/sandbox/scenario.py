@@ -40,7 +40,7 @@ class Reserved(BaseModel):
 
 
 class Block(BaseModel):
-    """A capacity block that the account owns or, when `offered`, could buy. Times from the scenario's start."""
+    """A capacity block that the account owns or, if `offered`, could buy; times from the scenario's start."""
 
     model_config = ConfigDict(extra="forbid")
     zone: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from clusterctl.sandbox.cloud import catalog
+from clusterctl.sandbox.cloud import catalog, wording
 from clusterctl.sandbox.cloud.quotas import on_demand_quota
 
 if TYPE_CHECKING:
@@ -55,12 +55,13 @@ class CapacityPool:
         """Take one instance's capacity and quota, or say why not; nothing is taken then.
 
         Codes: InvalidInstanceType, InvalidParameterValue, Unsupported, InsufficientInstanceCapacity,
-        UnfulfillableCapacity (spot), VcpuLimitExceeded, MaxSpotInstanceCountExceeded, ReservationCapacityExceeded,
-        InvalidCapacityReservationId.NotFound, InvalidCapacityReservationState.PendingActivation.
+        UnfulfillableCapacity (spot), VcpuLimitExceeded, MaxSpotInstanceCountExceeded,
+        ReservationCapacityExceeded, InvalidCapacityReservationId.NotFound,
+        InvalidCapacityReservationState.PendingActivation.
         """
         zone = self._world.geography.zone(order.region, order.zone)
         if not catalog.exists(order.instance_type):
-            return _unknown_type(order.instance_type)
+            return LaunchFailure("InvalidInstanceType", wording.unknown_type([order.instance_type]))
         if zone is None:
             return LaunchFailure("InvalidParameterValue", f"Invalid availability zone: [{order.zone}]")
         if order.reservation_id is not None or order.market == "capacity-block":
@@ -68,7 +69,8 @@ class CapacityPool:
         if (failure := self.not_offered(zone, order.instance_type)) is not None:
             return failure
         if (reservation := self._open_reservation(zone, order)) is not None:
-            return self._fill(order, zone, reservation)
+            self._fill(order, zone, reservation)
+            return None
         if (failure := self._refusal(order, zone)) is None:
             self._running.append(_Running(order, zone.zone_id, None, from_given=False))
         return failure
@@ -103,14 +105,10 @@ class CapacityPool:
         if zone in offering:
             return None
         if not offering:
-            message = "The requested configuration is currently not supported. Please check the documentation for supported configurations."
-            return LaunchFailure("Unsupported", message)
-        others = ", ".join(other.name for other in offering)
-        return LaunchFailure(
-            "Unsupported",
-            f"Your requested instance type ({instance_type}) is not supported in your requested Availability Zone "
-            f"({zone.name}). Please retry your request by not specifying an Availability Zone or choosing {others}.",
-        )
+            return LaunchFailure("Unsupported", wording.NOT_SUPPORTED)
+        others = [other.name for other in offering]
+        message = wording.not_supported_in_zone(instance_type, zone.name, others)
+        return LaunchFailure("Unsupported", message)
 
     def free(self, zone: Zone, instance_type: str) -> int:
         """Instances that can still be had on demand in a zone."""
@@ -168,13 +166,12 @@ class CapacityPool:
             message = f"The capacity reservation '{order.reservation_id}' is not active yet."
             return LaunchFailure("InvalidCapacityReservationState.PendingActivation", message)
         is_block = order.market == "capacity-block"
-        compatible = reservation.fits(zone, order.instance_type) and is_block == (
-            reservation.kind == "capacity-block"
-        )
+        same_market = is_block == (reservation.kind == "capacity-block")
+        compatible = same_market and reservation.fits(zone, order.instance_type)
         if reservation.state != "active" or not compatible or reservation.available < 1:
-            message = "The requested reservation does not have sufficient compatible and available capacity for this request."
-            return LaunchFailure("ReservationCapacityExceeded", message)
-        return self._fill(order, zone, reservation)
+            return LaunchFailure("ReservationCapacityExceeded", wording.RESERVATION_FULL)
+        self._fill(order, zone, reservation)
+        return None
 
     def _fill(self, order: LaunchOrder, zone: Zone, reservation: Reservation) -> None:
         reservation.available -= 1
@@ -198,8 +195,7 @@ class CapacityPool:
         if used + catalog.vcpus(order.instance_type) > limit:
             return LaunchFailure("MaxSpotInstanceCountExceeded", "Max spot instance count exceeded")
         if self.free(zone, order.instance_type) < 1:
-            message = "Unable to fulfill capacity due to your request configuration. Please adjust your request and try again."
-            return LaunchFailure("UnfulfillableCapacity", message)
+            return LaunchFailure("UnfulfillableCapacity", wording.SPOT_UNFULFILLABLE)
         return None
 
     def _quota_allows(self, region: str, instance_type: str, vcpus: int) -> bool:
@@ -207,33 +203,13 @@ class CapacityPool:
         return self.used_vcpus(region, code) + vcpus <= self._world.quotas.limit(region, code)
 
     def _limit_message(self, region: str, instance_type: str) -> str:
-        limit = self._world.quotas.limit(region, on_demand_quota(instance_type).code)
-        return (
-            f"You have requested more vCPU capacity than your current vCPU limit of {limit:.0f} allows for the instance "
-            "bucket that the specified instance type belongs to. Please visit "
-            "http://aws.amazon.com/contact-us/ec2-request to request an adjustment to this limit."
-        )
+        return wording.limit_exceeded(self._world.quotas.limit(region, on_demand_quota(instance_type).code))
 
     def _scarce_message(self, zone: Zone, instance_type: str) -> str:
         offering = self._world.geography.offering(zone.region, instance_type)
         others = [other.name for other in offering if other != zone and self.free(other, instance_type)]
-        start = (
-            f"We currently do not have sufficient {instance_type} capacity in the Availability Zone you requested "
-            f"({zone.name}). Our system will be working on provisioning additional capacity."
-        )
-        if not others:
-            return start
-        return (
-            f"{start} You can currently get {instance_type} capacity by not specifying an Availability Zone in your "
-            f"request or choosing {', '.join(others)}."
-        )
+        return wording.scarce(instance_type, zone.name, others)
 
 
 def _bounded(instance_type: str, quota_code: str) -> bool:
     return on_demand_quota(instance_type).code == quota_code
-
-
-def _unknown_type(instance_type: str) -> LaunchFailure:
-    return LaunchFailure(
-        "InvalidInstanceType", f"The following supplied instance types do not exist: [{instance_type}]"
-    )

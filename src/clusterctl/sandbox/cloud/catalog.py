@@ -1,7 +1,7 @@
 """What instance types exist and where they are offered: AWS' own data, as moto carries it.
 
-Offerings are joined on zone ids alone. moto's two tables (by name and by id) were collected by different accounts
-and disagree in six regions, while hardware sits in a zone id.
+Offerings are joined on zone ids alone. moto's two tables (by name and by id) were collected by different
+accounts and disagree in six regions, while hardware sits in a zone id.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class PlacementGroup:
 
 
 class PlacementGroups:
-    """The groups of every region, by name. Who launches into a group adds to its members and takes out again."""
+    """The groups of every region, by name. Who launches into a group keeps its members up to date."""
 
     def __init__(self) -> None:
         self._groups: dict[tuple[str, str], PlacementGroup] = {}

@@ -20,9 +20,9 @@ DEFAULT_REGIONS = (
     "us-east-1", "us-east-2", "us-west-1", "us-west-2",
 )  # fmt: skip
 OPT_IN_REGIONS = (
-    "af-south-1", "ap-east-1", "ap-east-2", "ap-south-2", "ap-southeast-3", "ap-southeast-4", "ap-southeast-5",
-    "ap-southeast-6", "ap-southeast-7", "ca-west-1", "eu-central-2", "eu-south-1", "eu-south-2", "il-central-1",
-    "me-central-1", "me-south-1", "mx-central-1",
+    "af-south-1", "ap-east-1", "ap-east-2", "ap-south-2", "ap-southeast-3", "ap-southeast-4",
+    "ap-southeast-5", "ap-southeast-6", "ap-southeast-7", "ca-west-1", "eu-central-2", "eu-south-1",
+    "eu-south-2", "il-central-1", "me-central-1", "me-south-1", "mx-central-1",
 )  # fmt: skip
 ALL_REGIONS = tuple(sorted((*DEFAULT_REGIONS, *OPT_IN_REGIONS)))
 
@@ -42,7 +42,7 @@ class Zone:
 
 
 class Geography:
-    """Enabled regions, and zones under the scenario's naming. Raises UsageError for names that do not exist."""
+    """Enabled regions, and zones as the scenario names them. Raises UsageError for what does not exist."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.enabled = frozenset((*DEFAULT_REGIONS, *(scenario.enabled_regions or ())))

@@ -16,8 +16,8 @@ SPOT_UNFULFILLABLE = (
 
 def not_supported_in_zone(instance_type: str, zone: str, others: list[str]) -> str:
     return (
-        f"Your requested instance type ({instance_type}) is not supported in your requested Availability Zone "
-        f"({zone}). Please retry your request by not specifying an Availability Zone or choosing "
+        f"Your requested instance type ({instance_type}) is not supported in your requested Availability "
+        f"Zone ({zone}). Please retry your request by not specifying an Availability Zone or choosing "
         f"{', '.join(others)}."
     )
 
@@ -37,8 +37,8 @@ def scarce(instance_type: str, zone: str, others: list[str]) -> str:
         f"request or choosing {', '.join(others)}."
     )
     return (
-        f"We currently do not have sufficient {instance_type} capacity in the Availability Zone you requested "
-        f"({zone}). Our system will be working on provisioning additional capacity."
+        f"We currently do not have sufficient {instance_type} capacity in the Availability Zone you "
+        f"requested ({zone}). Our system will be working on provisioning additional capacity."
         + (hint if others else "")
     )
 
