@@ -1,0 +1,267 @@
+"""Every change that clusterctl can make, as plain data: what a plan holds, prints and runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import ClassVar
+
+from clusterctl.model.capacity import ReservationOrder
+from clusterctl.model.kube import Component, KubeAccess, WorkloadRef
+from clusterctl.model.leftovers import Resource
+from clusterctl.model.placement import Placement
+
+
+class Effect(Enum):
+    """What a change does to the world, as the mark of its plan line."""
+
+    CREATE = "+"
+    CHANGE = "~"
+    DESTROY = "-"
+    SPEND = "$"
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeCapacity:
+    """Reserve and at once cancel, zone by zone: the only proof of On-Demand capacity that AWS gives."""
+
+    effect: ClassVar[Effect] = Effect.SPEND
+    orders: tuple[ReservationOrder, ...]
+    cost_usd: float | None = None
+
+    def __str__(self) -> str:
+        regions = len({order.region for order in self.orders})
+        cost = "" if self.cost_usd is None else f", about {self.cost_usd:.2f} USD at most"
+        return f"reserve and cancel in {len(self.orders)} zone(s) of {regions} region(s){cost}"
+
+
+@dataclass(frozen=True, slots=True)
+class CancelReservation:
+    effect: ClassVar[Effect] = Effect.DESTROY
+    region: str
+    reservation_id: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"cancel reservation {self.reservation_id} in {self.region} ({self.why})"
+
+
+@dataclass(frozen=True, slots=True)
+class RememberPlacement:
+    effect: ClassVar[Effect] = Effect.CHANGE
+    placement: Placement
+
+    def __str__(self) -> str:
+        return f"remember the placement: {self.placement.gpu_az} ({self.placement.gpu_az_id})"
+
+
+@dataclass(frozen=True, slots=True)
+class CreateCluster:
+    effect: ClassVar[Effect] = Effect.CREATE
+    region: str
+    cluster: str
+    config: str = field(repr=False)
+    summary: str = ""
+
+    def __str__(self) -> str:
+        return f"create cluster {self.cluster} in {self.region}: {self.summary}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteCluster:
+    effect: ClassVar[Effect] = Effect.DESTROY
+    region: str
+    cluster: str
+    why: str = ""
+
+    def __str__(self) -> str:
+        return f"delete cluster {self.cluster} in {self.region}" + (f" ({self.why})" if self.why else "")
+
+
+@dataclass(frozen=True, slots=True)
+class CreateNodegroup:
+    effect: ClassVar[Effect] = Effect.CREATE
+    region: str
+    cluster: str
+    nodegroup: str
+    zone: str
+    nodes: int
+    instance_type: str
+    config: str = field(repr=False)
+    reservation_id: str = ""
+
+    def __str__(self) -> str:
+        into = f" into {self.reservation_id}" if self.reservation_id else ""
+        where = self.zone or self.region
+        return f"create node group {self.nodegroup}: {self.nodes} x {self.instance_type} in {where}{into}"
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitNodegroup:
+    """Attach to a node group that is being made, instead of making a second one."""
+
+    effect: ClassVar[Effect] = Effect.CHANGE
+    region: str
+    cluster: str
+    nodegroup: str
+    zone: str = ""
+
+    def __str__(self) -> str:
+        return f"wait for node group {self.nodegroup} that is already being made"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteNodegroup:
+    effect: ClassVar[Effect] = Effect.DESTROY
+    region: str
+    cluster: str
+    nodegroup: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"delete node group {self.nodegroup} of {self.cluster} ({self.why})"
+
+
+@dataclass(frozen=True, slots=True)
+class CreateAddon:
+    effect: ClassVar[Effect] = Effect.CREATE
+    region: str
+    cluster: str
+    addon: str
+
+    def __str__(self) -> str:
+        return f"add {self.addon}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceAddon:
+    effect: ClassVar[Effect] = Effect.CHANGE
+    region: str
+    cluster: str
+    addon: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"make {self.addon} anew ({self.why})"
+
+
+@dataclass(frozen=True, slots=True)
+class AssociateOidc:
+    effect: ClassVar[Effect] = Effect.CREATE
+    region: str
+    cluster: str
+
+    def __str__(self) -> str:
+        return "make the IAM OIDC provider"
+
+
+@dataclass(frozen=True, slots=True)
+class WriteKubeconfig:
+    effect: ClassVar[Effect] = Effect.CHANGE
+    access: KubeAccess
+    path: str
+
+    def __str__(self) -> str:
+        return f"write {self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class InstallRelease:
+    effect: ClassVar[Effect] = Effect.CREATE
+    access: KubeAccess
+    component: Component
+    values: str = field(repr=False)
+    why: str = ""
+
+    def __str__(self) -> str:
+        chart = self.component.chart
+        return f"install {self.component.title} ({chart.name} {chart.version})" + (f": {self.why}" if self.why else "")
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveRelease:
+    effect: ClassVar[Effect] = Effect.DESTROY
+    access: KubeAccess
+    release: str
+    namespace: str
+
+    def __str__(self) -> str:
+        return f"uninstall {self.release} from {self.namespace}"
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyManifests:
+    effect: ClassVar[Effect] = Effect.CHANGE
+    access: KubeAccess
+    title: str
+    manifests: str = field(repr=False)
+
+    def __str__(self) -> str:
+        return f"apply {self.title}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteWorkload:
+    effect: ClassVar[Effect] = Effect.DESTROY
+    access: KubeAccess
+    ref: WorkloadRef
+    why: str
+
+    def __str__(self) -> str:
+        return f"delete {self.ref} ({self.why})"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteObjects:
+    effect: ClassVar[Effect] = Effect.DESTROY
+    access: KubeAccess
+    resource: str
+    selector: str = ""
+
+    def __str__(self) -> str:
+        return f"delete all {self.resource}" + (f" with {self.selector}" if self.selector else "")
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveResource:
+    effect: ClassVar[Effect] = Effect.DESTROY
+    resource: Resource
+
+    def __str__(self) -> str:
+        return f"delete {self.resource}"
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetCluster:
+    """Drop what this machine remembers: placement file, kubeconfig, journal."""
+
+    effect: ClassVar[Effect] = Effect.DESTROY
+    region: str
+    cluster: str
+
+    def __str__(self) -> str:
+        return f"forget {self.cluster}: placement file and kubeconfig"
+
+
+Action = (
+    ProbeCapacity
+    | CancelReservation
+    | RememberPlacement
+    | CreateCluster
+    | DeleteCluster
+    | CreateNodegroup
+    | AwaitNodegroup
+    | DeleteNodegroup
+    | CreateAddon
+    | ReplaceAddon
+    | AssociateOidc
+    | WriteKubeconfig
+    | InstallRelease
+    | RemoveRelease
+    | ApplyManifests
+    | DeleteWorkload
+    | DeleteObjects
+    | RemoveResource
+    | ForgetCluster
+)
+Plan = tuple[Action, ...]

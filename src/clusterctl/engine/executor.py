@@ -1,0 +1,140 @@
+"""Carries out actions; the only place that changes the world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import assert_never
+
+from clusterctl.engine.actions import (
+    Action,
+    ApplyManifests,
+    AssociateOidc,
+    AwaitNodegroup,
+    CancelReservation,
+    CreateAddon,
+    CreateCluster,
+    CreateNodegroup,
+    DeleteCluster,
+    DeleteNodegroup,
+    DeleteObjects,
+    DeleteWorkload,
+    ForgetCluster,
+    InstallRelease,
+    ProbeCapacity,
+    RememberPlacement,
+    RemoveRelease,
+    RemoveResource,
+    ReplaceAddon,
+    WriteKubeconfig,
+)
+from clusterctl.engine.building import ClusterBuilder
+from clusterctl.engine.launching import NodegroupLauncher
+from clusterctl.engine.probing import ProbeLedger
+from clusterctl.engine.removal import Remover
+from clusterctl.ports import (
+    AwsWriter,
+    Journal,
+    KubeconfigWriter,
+    KubeWriter,
+    PlacementStore,
+    Prober,
+    Releases,
+)
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """All that can change the world, in one place."""
+
+    prober: Prober
+    ledger: ProbeLedger
+    builder: ClusterBuilder
+    launcher: NodegroupLauncher
+    remover: Remover
+    aws: AwsWriter
+    releases: Releases
+    kube: KubeWriter
+    kubeconfig: KubeconfigWriter
+    placement: PlacementStore
+    journal: Journal
+
+
+class Executor:
+    """Performs one action at a time for a stage; the intent is on disk before the world is touched."""
+
+    def __init__(self, hands: Hands) -> None:
+        self._hands = hands
+
+    def execute(self, action: Action, tell: Tell) -> None:
+        with self._hands.journal.effect(type(action).__name__, _facts(action)):
+            self._perform(action, tell)
+
+    def _perform(self, action: Action, tell: Tell) -> None:
+        hands = self._hands
+        match action:
+            case ProbeCapacity(orders=orders):
+                hands.ledger.record(hands.prober.prove(orders))
+            case CancelReservation(region=region, reservation_id=reservation):
+                hands.prober.cancel(region, reservation)
+            case RememberPlacement(placement=placement):
+                hands.placement.save(placement)
+            case CreateCluster():
+                hands.builder.create(action, tell)
+            case AssociateOidc(region=region, cluster=cluster):
+                hands.builder.associate_oidc(region, cluster)
+            case CreateAddon(region=region, cluster=cluster, addon=addon):
+                hands.aws.create_addon(region, cluster, addon)
+            case ReplaceAddon(region=region, cluster=cluster, addon=addon):
+                hands.builder.replace_addon(region, cluster, addon)
+            case CreateNodegroup():
+                hands.launcher.create(action, tell)
+            case AwaitNodegroup():
+                hands.launcher.attach(action, tell)
+            case DeleteNodegroup(region=region, cluster=cluster, nodegroup=nodegroup):
+                hands.remover.nodegroup(region, cluster, nodegroup, tell)
+            case DeleteCluster(region=region, cluster=cluster):
+                hands.remover.cluster(region, cluster, tell)
+            case _:
+                self._perform_in_cluster(action)
+
+    def _perform_in_cluster(
+        self,
+        action: WriteKubeconfig
+        | InstallRelease
+        | RemoveRelease
+        | ApplyManifests
+        | DeleteWorkload
+        | DeleteObjects
+        | RemoveResource
+        | ForgetCluster,
+    ) -> None:
+        hands = self._hands
+        match action:
+            case WriteKubeconfig(access=access):
+                hands.kubeconfig.write(access)
+            case InstallRelease(access=access, component=component, values=values):
+                hands.releases.install(access, component, values)
+            case RemoveRelease(access=access, release=release, namespace=namespace):
+                hands.releases.uninstall(access, release, namespace)
+            case ApplyManifests(access=access, manifests=manifests):
+                hands.kube.apply(access, manifests)
+            case DeleteWorkload(access=access, ref=ref):
+                hands.kube.delete(access, ref)
+            case DeleteObjects(access=access, resource=resource, selector=selector):
+                hands.kube.delete_all(access, resource, selector)
+            case RemoveResource(resource=resource):
+                hands.aws.remove(resource)
+            case ForgetCluster(region=region, cluster=cluster):
+                hands.kubeconfig.remove(cluster, region)
+                hands.placement.remove()
+            case _:
+                assert_never(action)
+
+
+def _facts(action: Action) -> dict[str, str]:
+    """What the journal keeps of an action: its plain fields, never a rendered file."""
+    plain = {item.name: getattr(action, item.name) for item in fields(action) if item.repr}
+    return {"line": str(action), **{name: value for name, value in plain.items() if isinstance(value, str)}}

@@ -1,0 +1,93 @@
+"""Takes away node groups and clusters, and sees them gone: what cannot be removed stops the run rather than leak."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from clusterctl.engine.waiting import look_until
+from clusterctl.errors import LeftoversError
+from clusterctl.model.cluster import ClusterState, NodegroupState, StackVerdict
+from clusterctl.model.launch import Patience
+from clusterctl.model.names import cluster_stack, nodegroup_stack
+from clusterctl.ports import AwsWriter, Clock, ClusterReader, Eksctl
+
+T = TypeVar("T")
+Tell = Callable[[str], None]
+
+
+class Remover:
+    """Deletes through CloudFormation where a stack made the thing, through EKS where none did."""
+
+    def __init__(self, eksctl: Eksctl, reader: ClusterReader, aws: AwsWriter, clock: Clock) -> None:
+        self._eksctl = eksctl
+        self._reader = reader
+        self._aws = aws
+        self._clock = clock
+        self._patience = Patience()
+
+    def nodegroup(self, region: str, cluster: str, name: str, tell: Tell) -> None:
+        """Delete a node group without a drain: a disruption budget cannot hold it up."""
+
+        def look() -> NodegroupState:
+            state = self._reader.nodegroup(region, cluster, name)
+            tell(f"EKS: node group {state.status or 'gone'}, CloudFormation: {state.stack.status or 'gone'}")
+            return state
+
+        state = look()
+        if state.stack.verdict is not StackVerdict.ABSENT:
+            self._aws.delete_stack(region, nodegroup_stack(cluster, name))
+        elif state.exists and state.status != "DELETING":
+            self._aws.delete_nodegroup(region, cluster, name)
+        gone = self._until(look, lambda seen: _nodegroup_gone(seen) or seen.stack.verdict is StackVerdict.UNDELETABLE)
+        if gone.exists and gone.stack.verdict is StackVerdict.UNDELETABLE:
+            self._aws.delete_nodegroup(region, cluster, name)
+            self._until(look, lambda seen: not seen.exists)
+            self._aws.delete_stack(region, nodegroup_stack(cluster, name))
+            gone = self._until(look, _nodegroup_gone)
+        if not _nodegroup_gone(gone):
+            reason = gone.stack.failure.message if gone.stack.failure else None
+            raise _left(f"node group {name}", region, reason, nodegroup_stack(cluster, name))
+
+    def cluster(self, region: str, name: str, tell: Tell) -> None:
+        run = self._eksctl.delete_cluster(region, name)
+
+        def look() -> ClusterState:
+            state = self._reader.cluster(region, name)
+            tell(f"EKS: cluster {state.status or 'gone'}, CloudFormation: {state.stack.status or 'gone'}")
+            return state
+
+        try:
+            state = self._until(look, lambda seen: not run.running and not _cluster_busy(seen))
+        finally:
+            run.stop()
+        if state.stack.verdict is not StackVerdict.ABSENT:
+            self._aws.delete_stack(region, cluster_stack(name))
+            state = self._until(
+                look, lambda seen: _cluster_gone(seen) or seen.stack.verdict is StackVerdict.UNDELETABLE
+            )
+        if not _cluster_gone(state):
+            reason = state.stack.failure.message if state.stack.failure else run.tail.strip()[-300:]
+            raise _left(f"cluster {name}", region, reason, cluster_stack(name))
+
+    def _until(self, look: Callable[[], T], done: Callable[[T], bool]) -> T:
+        return look_until(self._clock, look, done, every_s=self._patience.every_s, limit_s=self._patience.removal_s)
+
+
+def _nodegroup_gone(state: NodegroupState) -> bool:
+    return not state.exists and state.stack.verdict is StackVerdict.ABSENT
+
+
+def _cluster_gone(state: ClusterState) -> bool:
+    return not state.exists and state.stack.verdict is StackVerdict.ABSENT
+
+
+def _cluster_busy(state: ClusterState) -> bool:
+    return state.status == "DELETING" or state.stack.verdict is StackVerdict.BUSY
+
+
+def _left(what: str, region: str, reason: str | None, stack: str) -> LeftoversError:
+    return LeftoversError(
+        f"{what} could not be removed: {reason or 'no reason given'}",
+        hint=f"aws cloudformation describe-stack-events --region {region} --stack-name {stack}",
+    )

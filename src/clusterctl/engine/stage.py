@@ -1,0 +1,35 @@
+"""The contract every stage keeps: it observes, says what it would do, and never does it."""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeVar
+
+from clusterctl.engine.actions import Plan
+from clusterctl.engine.outputs import Outputs
+
+T = TypeVar("T")
+
+
+class Stage(Protocol[T]):
+    """One step from nothing to a verified cluster.
+
+    `observe` reads the world, `plan` is pure. A stage has converged when its plan is empty and `waiting_for` has
+    nothing to say. `expect` is what `observe` would answer once the plan has run, for previews of the stages behind it.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def requires(self) -> tuple[type, ...]: ...
+    @property
+    def provides(self) -> type[T]: ...
+    @property
+    def patience_s(self) -> float:
+        """How long the world may take to show the result once everything has been done, in seconds."""
+
+    def observe(self, inputs: Outputs) -> T: ...
+    def plan(self, inputs: Outputs, observed: T) -> Plan:
+        """Raises a ClusterctlError where nothing that may be done can help."""
+
+    def waiting_for(self, inputs: Outputs, observed: T) -> str: ...
+    def expect(self, inputs: Outputs, observed: T) -> T: ...

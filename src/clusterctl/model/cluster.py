@@ -1,0 +1,140 @@
+"""What exists on AWS of a cluster, and what its states mean for us."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+
+from clusterctl.model.failures import Failure
+
+ADDONS = ("vpc-cni", "coredns", "kube-proxy", "metrics-server", "eks-pod-identity-agent")
+TAG_RUN = "clusterctl:run"
+TAG_CLUSTER = "clusterctl:cluster"
+TAG_EXPIRES = "clusterctl:expires-at"
+TAG_OWNER = "clusterctl:owner"
+
+
+class StackVerdict(Enum):
+    """What a stack's status means before eksctl is asked to create over it."""
+
+    ABSENT = "absent"
+    DONE = "done"
+    BUSY = "busy"
+    BROKEN = "broken"
+    UNDELETABLE = "undeletable"
+
+
+@dataclass(frozen=True, slots=True)
+class StackState:
+    """A CloudFormation stack: its status in CloudFormation's words, its tags and its first failure."""
+
+    name: str
+    status: str = ""
+    tags: dict[str, str] = field(default_factory=dict, hash=False)
+    created: datetime | None = None
+    failure: Failure | None = None
+
+    @property
+    def verdict(self) -> StackVerdict:
+        return stack_verdict(self.status)
+
+
+def stack_verdict(status: str) -> StackVerdict:
+    """The stack state table: eksctl itself takes a rolled-back stack for an existing node group and exits 0."""
+    if status in ("", "DELETE_COMPLETE"):
+        return StackVerdict.ABSENT
+    if status in ("CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE", "IMPORT_COMPLETE"):
+        return StackVerdict.DONE
+    if status == "DELETE_FAILED":
+        return StackVerdict.UNDELETABLE
+    if status.endswith("_IN_PROGRESS"):
+        return StackVerdict.BUSY
+    return StackVerdict.BROKEN
+
+
+@dataclass(frozen=True, slots=True)
+class HealthIssue:
+    """One entry of an EKS health report."""
+
+    code: str
+    message: str
+    resource_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingActivity:
+    """One activity of an Auto Scaling group."""
+
+    at: datetime
+    status: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodegroupState:
+    """A managed node group as EKS, Auto Scaling and CloudFormation show it. `status` is empty when there is none."""
+
+    region: str
+    cluster: str
+    name: str
+    status: str = ""
+    stack: StackState = StackState("")
+    instance_type: str = ""
+    zones: tuple[str, ...] = ()
+    subnets: tuple[str, ...] = ()
+    desired: int = 0
+    minimum: int = 0
+    maximum: int = 0
+    capacity_type: str = ""
+    reservation_id: str = ""
+    labels: dict[str, str] = field(default_factory=dict, hash=False)
+    taints: tuple[tuple[str, str, str], ...] = ()
+    tags: dict[str, str] = field(default_factory=dict, hash=False)
+    issues: tuple[HealthIssue, ...] = ()
+    activities: tuple[ScalingActivity, ...] = ()
+    instances: int = 0
+    created: datetime | None = None
+
+    @property
+    def exists(self) -> bool:
+        return bool(self.status)
+
+    @property
+    def ready(self) -> bool:
+        return self.status == "ACTIVE"
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterState:
+    """An EKS cluster and what surrounds it. `status` is empty when there is none."""
+
+    region: str
+    name: str
+    status: str = ""
+    version: str = ""
+    arn: str = ""
+    endpoint: str = ""
+    certificate_authority: str = ""
+    oidc_issuer: str = ""
+    oidc_provider: bool = False
+    vpc_id: str = ""
+    private_subnets: dict[str, str] = field(default_factory=dict, hash=False)  # zone name -> subnet id
+    addons: dict[str, str] = field(default_factory=dict, hash=False)  # name -> status
+    nodegroups: dict[str, str] = field(default_factory=dict, hash=False)  # name -> status
+    tags: dict[str, str] = field(default_factory=dict, hash=False)
+    stack: StackState = StackState("")
+    created: datetime | None = None
+
+    @property
+    def exists(self) -> bool:
+        return bool(self.status)
+
+    @property
+    def ready(self) -> bool:
+        return self.status == "ACTIVE"
+
+    @property
+    def ours(self) -> bool:
+        """True if the mark on it says that clusterctl made it."""
+        return self.tags.get(TAG_CLUSTER) == self.name

@@ -1,0 +1,21 @@
+"""Every pinned version of a chart, image, operator or tool, in one place, with the date it was checked."""
+
+from __future__ import annotations
+
+CHECKED_ON = "2026-11-30"
+
+KUBERNETES = "1.34"
+AMI_FAMILY = "AmazonLinux2023"
+
+KUBERAY = "1.7.0"
+RAY = "2.58.0"
+NVIDIA_DEVICE_PLUGIN = "0.20.0"
+EFA_DEVICE_PLUGIN = "v0.5.30"
+NEURON_HELM_CHART = "1.10.0"
+RAY_TRAIN_IMAGE = "public.ecr.aws/deep-learning-containers/ray:train-ml-cuda-v1.1"
+
+# The oldest tools known to do what is asked of them (eksctl: reservations without a placement group, and managed
+# node groups in capacity blocks; helm 4: server-side apply by default; kubectl: one minor version of skew).
+MINIMUM_EKSCTL = (0, 230, 0)
+MINIMUM_HELM = (3, 18, 0)
+MINIMUM_KUBECTL = (1, 33, 0)

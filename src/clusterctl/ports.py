@@ -1,0 +1,153 @@
+"""What a stage or the executor may ask of the world. Readers change nothing; writers are the executor's alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from clusterctl.model.capacity import ProbeOutcome, Question, RegionFacts, Reservation, ReservationOrder
+from clusterctl.model.cluster import ClusterState, NodegroupState, StackState
+from clusterctl.model.instances import InstanceType
+from clusterctl.model.kube import Component, KubeAccess, ReleaseState, WorkloadRef, WorkloadState
+from clusterctl.model.leftovers import Resource
+from clusterctl.model.placement import Placement
+from clusterctl.model.verification import NodeFacts
+
+
+class Clock(Protocol):
+    """Time. The sandbox's runs faster."""
+
+    def now(self) -> datetime: ...
+    def sleep(self, seconds: float) -> None:
+        """Wait; raises InterruptedRunError as soon as the run is asked to stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who calls AWS."""
+
+    account_id: str
+    arn: str
+    partition: str = "aws"
+
+
+class Account(Protocol):
+    def identity(self) -> Identity:
+        """Raises AccessError without credentials, or with expired ones."""
+
+
+# --- readers
+
+
+class CapacitySurvey(Protocol):
+    """Asks regions what they have; regions side by side, never longer than a deadline."""
+
+    def enabled_regions(self) -> tuple[str, ...]: ...
+    def instance_type(self, region: str, name: str) -> InstanceType | None: ...
+    def similar_types(self, region: str, name: str) -> tuple[str, ...]: ...
+    def ask(self, question: Question) -> tuple[RegionFacts, ...]: ...
+
+
+class ReservationReader(Protocol):
+    def find(self, region: str, reservation_id: str) -> Reservation | None: ...
+    def ours(self, regions: Sequence[str]) -> tuple[Reservation, ...]:
+        """Reservations that carry clusterctl's tags and still cost money."""
+
+
+class ClusterReader(Protocol):
+    def cluster(self, region: str, name: str) -> ClusterState: ...
+    def nodegroup(self, region: str, cluster: str, name: str) -> NodegroupState: ...
+    def stack(self, region: str, name: str) -> StackState: ...
+
+
+class KubeReader(Protocol):
+    def nodes(self, access: KubeAccess, selector: str = "") -> tuple[NodeFacts, ...]: ...
+    def workload(self, access: KubeAccess, ref: WorkloadRef) -> WorkloadState: ...
+    def objects(self, access: KubeAccess, resource: str, selector: str = "") -> tuple[Mapping[str, Any], ...]: ...
+
+
+class ReleaseReader(Protocol):
+    def release(self, access: KubeAccess, name: str, namespace: str) -> ReleaseState: ...
+
+
+class LeftoverReader(Protocol):
+    """Searches by tag and by VPC for what belongs to a cluster and is still there."""
+
+    def search(self, region: str, cluster: str, vpc_id: str = "") -> tuple[Resource, ...]: ...
+
+
+# --- writers, for the executor alone
+
+
+class ToolRun(Protocol):
+    """A child process that works while we watch the world."""
+
+    @property
+    def running(self) -> bool: ...
+    @property
+    def exit_code(self) -> int | None: ...
+    @property
+    def tail(self) -> str:
+        """The end of what it printed."""
+
+    def stop(self) -> None:
+        """End it and its children, kindly first."""
+
+
+class Eksctl(Protocol):
+    def create_cluster(self, config: str) -> ToolRun: ...
+    def create_nodegroup(self, config: str) -> ToolRun: ...
+    def delete_cluster(self, region: str, cluster: str) -> ToolRun: ...
+    def associate_oidc(self, region: str, cluster: str) -> ToolRun: ...
+
+
+class Prober(Protocol):
+    """Makes reservations to prove capacity, and cancels them; a region's zones one by one, regions side by side."""
+
+    def prove(self, orders: Sequence[ReservationOrder]) -> tuple[ProbeOutcome, ...]: ...
+    def cancel(self, region: str, reservation_id: str) -> None: ...
+
+
+class AwsWriter(Protocol):
+    def create_addon(self, region: str, cluster: str, addon: str) -> None: ...
+    def delete_addon(self, region: str, cluster: str, addon: str) -> None: ...
+    def delete_nodegroup(self, region: str, cluster: str, nodegroup: str) -> None: ...
+    def delete_stack(self, region: str, stack: str) -> None:
+        """Lift termination protection and begin to delete; returns before the stack is gone."""
+
+    def remove(self, resource: Resource) -> None: ...
+
+
+class Releases(Protocol):
+    def install(self, access: KubeAccess, component: Component, values: str) -> None: ...
+    def uninstall(self, access: KubeAccess, name: str, namespace: str) -> None: ...
+
+
+class KubeWriter(Protocol):
+    def apply(self, access: KubeAccess, manifests: str) -> None: ...
+    def delete(self, access: KubeAccess, ref: WorkloadRef) -> None: ...
+    def delete_all(self, access: KubeAccess, resource: str, selector: str = "") -> None: ...
+
+
+class KubeconfigWriter(Protocol):
+    def path(self, cluster: str, region: str) -> str: ...
+    def current(self, access: KubeAccess) -> bool: ...
+    def write(self, access: KubeAccess) -> str: ...
+    def remove(self, cluster: str, region: str) -> None: ...
+
+
+class PlacementStore(Protocol):
+    def load(self) -> Placement | None: ...
+    def save(self, placement: Placement) -> None: ...
+    def remove(self) -> None: ...
+
+
+class Journal(Protocol):
+    """Intents on disk before each side effect, so that a run killed at any instant can be resumed or cleaned."""
+
+    def effect(self, name: str, facts: Mapping[str, str]) -> AbstractContextManager[None]: ...
+    def unsettled(self) -> tuple[Mapping[str, str], ...]: ...
+    def clear(self) -> None: ...
