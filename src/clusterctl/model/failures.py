@@ -82,9 +82,6 @@ _LAWS = (  # the first that matches wins: launch failures stand before their con
         "CapacityBlockDescribeLimitExceeded", "AddressLimitExceeded", "VpcLimitExceeded", "NatGatewayLimitExceeded",
         "ResourceLimitExceeded", "maximum number of addresses has been reached", "maximum number of VPCs has been reached",
     )),
-    _Law(Cause.RESERVATION, Scope.REGION, Remedy.STOP, _HOUR, (
-        "ReservationCapacityExceeded", "InvalidCapacityReservation", "CapacityReservation", "requested reservation",
-    )),
     _Law(Cause.THROTTLED, Scope.CALL, Remedy.RETRY, 30, (
         "RequestLimitExceeded", "Throttling", "TooManyRequests", "EC2ThrottledException", "SlowDown", "Rate exceeded",
         "AutoScalingGroupRateLimitExceeded", "IamThrottling",
@@ -95,6 +92,10 @@ _LAWS = (  # the first that matches wins: launch failures stand before their con
     )),
     _Law(Cause.DENIED, Scope.ACCOUNT, Remedy.STOP, _HOUR, (
         "UnauthorizedOperation", "AccessDenied", "not authorized to perform", "explicit deny", "UnauthorizedException",
+    )),
+    # behind what may be said about any call, also about ec2:CreateCapacityReservation
+    _Law(Cause.RESERVATION, Scope.REGION, Remedy.STOP, _HOUR, (
+        "ReservationCapacityExceeded", "InvalidCapacityReservation", "CapacityReservation", "requested reservation",
     )),
     _Law(Cause.ACCOUNT, Scope.REGION, Remedy.STOP, 4 * _HOUR, (
         "PendingVerification", "OptInRequired", "Blocked", "AccountDisabled", "not eligible for Free Tier",

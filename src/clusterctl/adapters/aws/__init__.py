@@ -1,0 +1,1 @@
+"""AWS through boto3, which is used here and nowhere else."""
