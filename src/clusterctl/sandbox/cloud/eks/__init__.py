@@ -1,0 +1,1 @@
+"""EKS over simulated time: clusters, managed node groups, add-ons and access."""
