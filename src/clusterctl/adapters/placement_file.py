@@ -1,0 +1,62 @@
+"""The placement file on disk: atomic, locked, and refused when it is another account's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock
+
+from clusterctl.adapters.files import private_folder, write_atomically
+from clusterctl.errors import UsageError
+from clusterctl.model.placement import Placement, format_placement, parse_placement
+
+LOCK_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementFile:
+    """The PlacementStore port over one file."""
+
+    path: Path
+
+    def load(self) -> Placement | None:
+        """The remembered placement, or None without a file. Raises UsageError for a broken one."""
+        try:
+            text = self.path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        except (OSError, UnicodeDecodeError) as problem:
+            raise UsageError(f"cannot read {self.path}: {problem}") from problem
+        return parse_placement(text, str(self.path))
+
+    def save(self, placement: Placement) -> None:
+        text = format_placement(placement)
+        if not self.path.parent.exists():
+            private_folder(self.path.parent)
+        try:
+            with self._lock():
+                write_atomically(self.path, text)
+        except OSError as problem:
+            raise UsageError(f"cannot write {self.path}: {problem.strerror}", hint="--placement FILE") from problem
+
+    def remove(self) -> None:
+        with self._lock():
+            self.path.unlink(missing_ok=True)
+        self._lock_path.unlink(missing_ok=True)
+
+    @property
+    def _lock_path(self) -> Path:
+        return self.path.with_name(self.path.name + ".lock")
+
+    def _lock(self) -> FileLock:
+        return FileLock(self._lock_path, timeout=LOCK_TIMEOUT_S, mode=0o600)
+
+
+def refuse_foreign(placement: Placement | None, account_id: str, path: Path) -> None:
+    """Raise UsageError if a placement file belongs to another account."""
+    if placement and placement.account_id and placement.account_id != account_id:
+        raise UsageError(
+            f"{path} belongs to account {placement.account_id}, the credentials to {account_id}",
+            hint="use the other credentials, or another file with --placement FILE",
+        )
