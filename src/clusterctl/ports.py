@@ -12,7 +12,7 @@ from clusterctl.model.capacity import ProbeOutcome, Question, RegionFacts, Reser
 from clusterctl.model.cluster import ClusterState, NodegroupState, StackState
 from clusterctl.model.instances import InstanceType
 from clusterctl.model.kube import Component, KubeAccess, ReleaseState, WorkloadRef, WorkloadState
-from clusterctl.model.leftovers import Resource
+from clusterctl.model.leftovers import Findings, Resource
 from clusterctl.model.placement import Placement
 from clusterctl.model.verification import NodeFacts
 
@@ -76,7 +76,8 @@ class ReleaseReader(Protocol):
 class LeftoverReader(Protocol):
     """Searches by tag and by VPC for what belongs to a cluster and is still there."""
 
-    def search(self, region: str, cluster: str, vpc_id: str = "") -> tuple[Resource, ...]: ...
+    def search(self, region: str, cluster: str, vpc_id: str = "", volumes: Sequence[str] = ()) -> Findings:
+        """`volumes` are the ids of volumes that the cluster itself has named as its own."""
 
 
 # --- writers, for the executor alone

@@ -2,14 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import StrEnum
+
+from clusterctl.model.failures import Failure
+
+
+class ResourceKind(StrEnum):
+    """The kinds that outlive a cluster, in the order in which they have to go: users before what they use."""
+
+    INSTANCE = "instance"
+    LOAD_BALANCER = "load-balancer"  # application and network; the id is the ARN
+    CLASSIC_LOAD_BALANCER = "classic-load-balancer"  # the id is the name
+    TARGET_GROUP = "target-group"  # the id is the ARN
+    NAT_GATEWAY = "nat-gateway"
+    NETWORK_INTERFACE = "network-interface"
+    ADDRESS = "address"  # an elastic IP; the id is the allocation
+    SECURITY_GROUP = "security-group"
+    STACK = "stack"  # CloudFormation; the id is the name
+    VOLUME = "volume"
+    SNAPSHOT = "snapshot"
+    PLACEMENT_GROUP = "placement-group"  # the id is the name
+    LAUNCH_TEMPLATE = "launch-template"
+    LOG_GROUP = "log-group"  # the id is the name
+    OIDC_PROVIDER = "oidc-provider"  # IAM's, in no region; the id is the ARN
+    RESERVATION = "capacity-reservation"
+
+
+REMOVAL_ORDER = {kind: position for position, kind in enumerate(ResourceKind)}
+KEPT_UNLESS_PURGED = frozenset({ResourceKind.VOLUME, ResourceKind.SNAPSHOT, ResourceKind.LOG_GROUP})  # somebody's data
+
+_COMMANDS: dict[ResourceKind, Callable[[str], str]] = {
+    ResourceKind.INSTANCE: lambda one: f"ec2 terminate-instances --instance-ids {one}",
+    ResourceKind.LOAD_BALANCER: lambda one: f"elbv2 delete-load-balancer --load-balancer-arn {one}",
+    ResourceKind.CLASSIC_LOAD_BALANCER: lambda one: f"elb delete-load-balancer --load-balancer-name {one}",
+    ResourceKind.TARGET_GROUP: lambda one: f"elbv2 delete-target-group --target-group-arn {one}",
+    ResourceKind.NAT_GATEWAY: lambda one: f"ec2 delete-nat-gateway --nat-gateway-id {one}",
+    ResourceKind.NETWORK_INTERFACE: lambda one: f"ec2 delete-network-interface --network-interface-id {one}",
+    ResourceKind.ADDRESS: lambda one: f"ec2 release-address --allocation-id {one}",
+    ResourceKind.SECURITY_GROUP: lambda one: f"ec2 delete-security-group --group-id {one}",
+    ResourceKind.STACK: lambda one: f"cloudformation delete-stack --stack-name {one}",
+    ResourceKind.VOLUME: lambda one: f"ec2 delete-volume --volume-id {one}",
+    ResourceKind.SNAPSHOT: lambda one: f"ec2 delete-snapshot --snapshot-id {one}",
+    ResourceKind.PLACEMENT_GROUP: lambda one: f"ec2 delete-placement-group --group-name {one}",
+    ResourceKind.LAUNCH_TEMPLATE: lambda one: f"ec2 delete-launch-template --launch-template-id {one}",
+    ResourceKind.LOG_GROUP: lambda one: f"logs delete-log-group --log-group-name {one}",
+    ResourceKind.OIDC_PROVIDER: lambda one: f"iam delete-open-id-connect-provider --open-id-connect-provider-arn {one}",
+    ResourceKind.RESERVATION: lambda one: f"ec2 cancel-capacity-reservation --capacity-reservation-id {one}",
+}
+
+
+def removal_command(kind: ResourceKind, resource_id: str, region: str) -> str:
+    """The AWS CLI command that removes a resource."""
+    return f"aws {_COMMANDS[kind](resource_id)} --region {region}"
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
     """One thing on AWS that belongs to a cluster. `owned` is True only if its own mark says so."""
 
-    kind: str
+    kind: ResourceKind
     resource_id: str
     region: str
     owned: bool
@@ -20,3 +73,11 @@ class Resource:
 
     def __str__(self) -> str:
         return f"{self.kind} {self.resource_id} in {self.region}"
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a search found, and the kinds that it was not allowed or not able to look for: those are not "nothing"."""
+
+    resources: tuple[Resource, ...] = ()
+    unsearched: dict[ResourceKind, Failure] = field(default_factory=dict, hash=False)
