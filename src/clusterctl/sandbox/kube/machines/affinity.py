@@ -44,7 +44,7 @@ def _holds(requirement: Obj, labels: Mapping[str, str]) -> bool:
         case "NotIn":
             return labels.get(key) not in values
         case "Exists" | "DoesNotExist":
-            return (key in labels) == (operator == "Exists")
+            return bool((key in labels) == (operator == "Exists"))
         case "Gt" | "Lt":
             return _compares(operator, labels.get(key), values)
     return False
@@ -66,3 +66,16 @@ def pinned_to(pod_spec: Obj, node_name: str) -> Obj:
     node_affinity = dict(affinity.get("nodeAffinity") or {})
     node_affinity["requiredDuringSchedulingIgnoredDuringExecution"] = {"nodeSelectorTerms": terms}
     return {**affinity, "nodeAffinity": node_affinity}
+
+
+def preference(pod_spec: Obj, node: Obj) -> int:
+    """The weight of the preferred node affinity terms that a node satisfies."""
+    node_affinity = (pod_spec.get("affinity") or {}).get("nodeAffinity") or {}
+    preferred = node_affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or []
+    return sum(int(one["weight"]) for one in preferred if _term_matches(one["preference"], node))
+
+
+def volume_allows(volume: Obj, node: Obj) -> bool:
+    """Whether a persistent volume's node affinity lets it be used on a node."""
+    required = (volume["spec"].get("nodeAffinity") or {}).get("required")
+    return required is None or any(_term_matches(term, node) for term in required.get("nodeSelectorTerms") or [])

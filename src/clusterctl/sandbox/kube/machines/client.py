@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
     from types import TracebackType
 
     from clusterctl.sandbox.kube.access import ClusterAccess
@@ -98,6 +99,15 @@ class KubeClient:
         if grace_s is not None:
             options["gracePeriodSeconds"] = grace_s
         return await self.call("DELETE", kind.path(meta.get("namespace", ""), meta["name"]), options)
+
+    async def append_log(self, pod: Obj, container: str, lines: Sequence[str]) -> None:
+        """Add lines to a container's log, where the API keeps logs."""
+        if not self._access.emulates_pods or not lines:
+            return
+        meta = pod["metadata"]
+        body = {"lines": list(lines), "container": container}
+        with suppress(ApiError):
+            await self.call("POST", f"/sandbox/pods/{meta['namespace']}/{meta['name']}/log", body)
 
     async def watch(self, kind: Kind, version: str) -> AsyncIterator[tuple[str, Obj]]:
         """Changes after a resource version. Ends when the server closes; raises ApiError (410 when too old)."""

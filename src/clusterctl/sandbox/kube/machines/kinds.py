@@ -134,4 +134,4 @@ def _expression_holds(expression: Obj, labels: dict[str, str]) -> bool:
         return labels.get(key) in values
     if operator == "NotIn":
         return labels.get(key) not in values
-    return (key in labels) == (operator == "Exists")
+    return bool((key in labels) == (operator == "Exists"))

@@ -32,7 +32,7 @@ def tolerates(toleration: Obj, taint: Obj) -> bool:
         return exists
     if toleration["key"] != taint["key"]:
         return False
-    return exists or (toleration.get("value") or "") == (taint.get("value") or "")
+    return exists or str(toleration.get("value") or "") == str(taint.get("value") or "")
 
 
 def untolerated(taints: Iterable[Obj], tolerations: Iterable[Obj]) -> Obj | None:
