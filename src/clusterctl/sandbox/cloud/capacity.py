@@ -120,9 +120,7 @@ class CapacityPool:
         running = [
             catalog.vcpus(r.order.instance_type)
             for r in self._running
-            if r.order.region == region
-            and r.order.market == market
-            and _bounded(r.order.instance_type, quota_code)
+            if r.order.region == region and r.order.market == market and _bounded(r.order.instance_type, quota_code)
         ]
         held = [
             catalog.vcpus(r.instance_type) * r.available
@@ -183,9 +181,7 @@ class CapacityPool:
         if not self._quota_allows(order.region, order.instance_type, catalog.vcpus(order.instance_type)):
             return LaunchFailure("VcpuLimitExceeded", self._limit_message(order.region, order.instance_type))
         if self.free(zone, order.instance_type) < 1:
-            return LaunchFailure(
-                "InsufficientInstanceCapacity", self._scarce_message(zone, order.instance_type)
-            )
+            return LaunchFailure("InsufficientInstanceCapacity", self._scarce_message(zone, order.instance_type))
         return None
 
     def _spot_refusal(self, order: LaunchOrder, zone: Zone) -> LaunchFailure | None:

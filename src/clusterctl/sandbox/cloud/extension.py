@@ -70,9 +70,7 @@ Part = Callable[["World"], Extension]
 
 def bound_to(world: World, response_class: type[Any]) -> type[Any]:
     """A subclass of a moto response class whose instances see the world as `self.world`."""
-    return type(
-        response_class.__name__, (response_class,), {"world": world, "__module__": response_class.__module__}
-    )
+    return type(response_class.__name__, (response_class,), {"world": world, "__module__": response_class.__module__})
 
 
 def install(extensions: Sequence[Extension]) -> None:

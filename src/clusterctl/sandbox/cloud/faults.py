@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from clusterctl.sandbox.scenario import Fault
 
 _SELECTORS = ("region", "zone", "instance_type", "name")
-Facts = Mapping[str, str | None]
+Facts = Mapping[str, Collection[str]]
+"""selector -> the values that a call has for it (a zone has a name and an id)."""
 
 
 @dataclass(slots=True)
@@ -20,16 +21,17 @@ class _Waiting:
     left: int | None  # None: for ever
 
     def strikes(self, on: str, facts: Facts) -> bool:
-        return (
-            (self.left is None or self.left > 0)
-            and fnmatchcase(on, self.fault.on)
-            and _selected(self.fault, facts)
-        )
+        is_alive = self.left is None or self.left > 0
+        return is_alive and fnmatchcase(on, self.fault.on) and _selected(self.fault, facts)
 
 
 def _selected(fault: Fault, facts: Facts) -> bool:
     wanted = {key: value for key in _SELECTORS if (value := getattr(fault, key)) is not None}
-    return all(fnmatchcase(facts.get(key) or "", value) for key, value in wanted.items())
+    return all(_any_matches(facts.get(key, ()), pattern) for key, pattern in wanted.items())
+
+
+def _any_matches(values: Collection[str], pattern: str) -> bool:
+    return any(fnmatchcase(value, pattern) for value in values)
 
 
 class FaultBook:
@@ -46,12 +48,12 @@ class FaultBook:
 
     def take(self, on: str, facts: Facts) -> Fault | None:
         """The fault that strikes `on` ("ec2:CreateTags", "eksctl:create-nodegroup"), counted down."""
-        for waiting in self._waiting:
-            if waiting.strikes(on, facts):
-                if waiting.left is not None:
-                    waiting.left -= 1
-                return waiting.fault
-        return None
+        struck = next((waiting for waiting in self._waiting if waiting.strikes(on, facts)), None)
+        if struck is None:
+            return None
+        if struck.left is not None:
+            struck.left -= 1
+        return struck.fault
 
     def rows(self) -> list[dict[str, object]]:
         """The faults that can still strike, with `times` as left."""

@@ -63,10 +63,7 @@ QUOTAS = {quota.code: quota for quota in _ALL}
 def on_demand_quota(instance_type: str) -> Quota:
     """The quota that bounds a type: the longest family prefix wins (`trn` before `t`)."""
     fits = [
-        (len(prefix), quota.code)
-        for quota in _ALL
-        for prefix in quota.families
-        if instance_type.startswith(prefix)
+        (len(prefix), quota.code) for quota in _ALL for prefix in quota.families if instance_type.startswith(prefix)
     ]
     return QUOTAS[max(fits)[1]] if fits else QUOTAS[STANDARD]
 

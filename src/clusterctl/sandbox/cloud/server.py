@@ -1,0 +1,65 @@
+"""moto's server with our extensions: threaded, on loopback, keeping connections alive."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING
+
+from moto.moto_api._internal.models import moto_api_backend
+from moto.moto_server.werkzeug_app import (
+    DomainDispatcherApplication,
+    MotoRequestHandler,
+    create_backend_app,
+)
+from werkzeug.serving import make_server
+
+from clusterctl.sandbox.cloud.control import Control
+from clusterctl.sandbox.cloud.extension import install
+from clusterctl.sandbox.cloud.gate import Gate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clusterctl.sandbox.cloud.extension import Extension, Part
+    from clusterctl.sandbox.cloud.world import World
+
+
+class _QuietHandler(MotoRequestHandler):  # type: ignore[misc]
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def log(self, type: str, message: str, *args: object) -> None:  # noqa: A002 - werkzeug's name
+        """Failures alone are worth a line."""
+        if type == "error":
+            logging.getLogger("werkzeug").error(message, *args)
+
+
+class Server:
+    """AWS on a loopback port of its own."""
+
+    def __init__(self, world: World, parts: Sequence[Part]) -> None:
+        self.world = world
+        extensions = [part(world) for part in parts]
+        install(extensions)
+        self.gate = Gate(world, _moto_app(extensions), Control(world, extensions, moto_api_backend.reset))
+        self._server = make_server("127.0.0.1", 0, self.gate, threaded=True, request_handler=_QuietHandler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def start(self) -> None:
+        """Answer from now on, in a thread of its own."""
+        self.world.timeline.start()
+        threading.Thread(target=self._server.serve_forever, name="server", daemon=True).start()
+
+    def stop(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self.world.timeline.stop()
+
+
+def _moto_app(extensions: Sequence[Extension]) -> DomainDispatcherApplication:
+    """moto's dispatcher, its services built beforehand so that no first call is slow."""
+    app = DomainDispatcherApplication(create_backend_app)
+    for service in dict.fromkeys(name for extension in extensions for name in extension.preload):
+        app.app_instances[service] = create_backend_app(service)
+    return app
