@@ -1,0 +1,1 @@
+"""Values in, YAML out: one typed function for each template."""
