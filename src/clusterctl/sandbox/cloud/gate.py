@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterctl.sandbox.cloud import requests
 from clusterctl.sandbox.cloud.calls import Call, is_mutating
-from clusterctl.sandbox.cloud.refusals import Answer, Refusal, error_code, render, with_true_status
+from clusterctl.sandbox.cloud.refusals import Answer, Refusal, corrected, error_code, render
 from clusterctl.sandbox.state import ACCESS_KEY
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Gate:
     def _work(self, environ: dict[str, Any], request: AwsRequest) -> Answer:
         try:
             with self._world.lock:
-                return with_true_status(_run(self._moto, environ), request.service)
+                return corrected(_run(self._moto, environ), request.service)
         except NotImplementedError:
             _log.warning("%s:%s is not part of the sandbox", request.service, request.action)
             message = f"The action {request.action} is not valid for this web service."

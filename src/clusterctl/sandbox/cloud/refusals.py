@@ -60,6 +60,8 @@ _MESSAGES = {
     "TooManyRequestsException": "Too Many Requests",
     "UnauthorizedOperation": "You are not authorized to perform this operation.",
 }
+_REWRITTEN = {"content-length", "status", "x-amzn-requestid"}
+_PLACEHOLDER_ID = re.compile(rb"(<[Rr]equestI[dD]>)[^<]*(</[Rr]equestI[dD]>)")
 _CODE = re.compile(rb"<Code>([^<]*)</Code>")
 
 
@@ -141,12 +143,17 @@ def _code_in_json(body: bytes) -> str | None:
     return kind.rpartition("#")[2] if isinstance(kind, str) else None
 
 
-def with_true_status(answer: Answer, service: str) -> Answer:
-    """moto's EC2 answers 400 to every error; AWS has a 500 for lack of capacity, a 503 for throttling."""
+def corrected(answer: Answer, service: str) -> Answer:
+    """moto's answer with AWS' HTTP status (EC2 has a 500 for lack of capacity) and a request id of its own."""
     code = error_code(answer)
-    if service != "ec2" or code not in _EC2_STATUS:
-        return answer
-    return Answer(_status_line(_EC2_STATUS[code]), answer.headers, answer.body)
+    status = answer.status
+    if service == "ec2" and code in _EC2_STATUS:
+        status = _status_line(_EC2_STATUS[code])
+    headers = [(name, value) for name, value in answer.headers if name.lower() not in _REWRITTEN]
+    request_id = str(uuid4())
+    body = _PLACEHOLDER_ID.sub(rb"\g<1>" + request_id.encode() + rb"\g<2>", answer.body)
+    length = ("Content-Length", str(len(body)))
+    return Answer(status, [*headers, ("x-amzn-RequestId", request_id), length], body)
 
 
 def _status_line(status: int) -> str:

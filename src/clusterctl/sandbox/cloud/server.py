@@ -25,9 +25,36 @@ if TYPE_CHECKING:
     from clusterctl.sandbox.cloud.world import World
 
 
-class _QuietHandler(MotoRequestHandler):  # type: ignore[misc]
+class _Handler(MotoRequestHandler):  # type: ignore[misc]
+    """Keeps connections alive, which werkzeug's own handler does not; the application reads every body."""
+
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
+
+    def run_wsgi(self) -> None:
+        if self.headers.get("Expect", "").lower() == "100-continue":
+            self.send_response_only(100)
+            self.end_headers()
+        started: list[tuple[str, list[tuple[str, str]]]] = []
+        self.environ = self.make_environ()
+        try:
+            chunks = self.server.app(self.environ, lambda *start: started.append(start[:2]))
+            body = b"".join(chunks)
+        except ConnectionError:
+            self.close_connection = True
+            return
+        status, headers = started[-1]
+        self._send(int(status.split()[0]), headers, body)
+
+    def _send(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
+        self.send_response(status)
+        for name, value in headers:
+            if name.lower() != "content-length":
+                self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def log(self, type: str, message: str, *args: object) -> None:  # noqa: A002 - werkzeug's name
         """Failures alone are worth a line."""
@@ -43,7 +70,7 @@ class Server:
         extensions = [part(world) for part in parts]
         install(extensions)
         self.gate = Gate(world, _moto_app(extensions), Control(world, extensions, moto_api_backend.reset))
-        self._server = make_server("127.0.0.1", 0, self.gate, threaded=True, request_handler=_QuietHandler)
+        self._server = make_server("127.0.0.1", 0, self.gate, threaded=True, request_handler=_Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
     def start(self) -> None:

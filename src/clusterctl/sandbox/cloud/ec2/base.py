@@ -6,9 +6,10 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from moto.core.responses import ActionResult
+from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.responses._base_response import EC2BaseResponse
 
-from clusterctl.sandbox.cloud.answering import page, refusal
+from clusterctl.sandbox.cloud.answering import page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -44,6 +45,12 @@ class EC2Actions(EC2BaseResponse):  # type: ignore[misc]
     def tags_of(self, resource_id: str) -> dict[str, str]:
         """The tags a resource carries now; CreateTags writes to the same store."""
         return dict(self.ec2_backend.tags.get(resource_id, {}))
+
+
+def refusal(code: str, message: str) -> Exception:
+    """An EC2 error to be raised."""
+    error: Exception = EC2ClientError(code, message)
+    return error
 
 
 def refuse(failure: LaunchFailure | None) -> None:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from moto.core.responses import ActionResult
 
-from clusterctl.sandbox.cloud.answering import refusal
-from clusterctl.sandbox.cloud.ec2.base import EC2Actions
+from clusterctl.sandbox.cloud.ec2.base import EC2Actions, refusal
 
 if TYPE_CHECKING:
     from clusterctl.sandbox.scenario import Block

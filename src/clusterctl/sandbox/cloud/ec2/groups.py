@@ -7,8 +7,7 @@ from typing import Any
 from moto.core.responses import ActionResult, EmptyResult
 from moto.ec2.utils import random_id
 
-from clusterctl.sandbox.cloud.answering import refusal
-from clusterctl.sandbox.cloud.ec2.base import EC2Actions, keep, keep_tagged, tag_rows
+from clusterctl.sandbox.cloud.ec2.base import EC2Actions, keep, keep_tagged, refusal, tag_rows
 from clusterctl.sandbox.cloud.placement import PlacementGroup
 
 _FILTERS = {

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from moto.ec2.responses import EC2Response
 
-from clusterctl.sandbox.cloud.answering import refusal
 from clusterctl.sandbox.cloud.capacity import LaunchOrder, Market
-from clusterctl.sandbox.cloud.ec2.base import EC2Actions, refuse
+from clusterctl.sandbox.cloud.ec2.base import EC2Actions, refusal, refuse
 
 if TYPE_CHECKING:
     from moto.core.responses import ActionResult

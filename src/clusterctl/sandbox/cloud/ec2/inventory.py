@@ -78,8 +78,8 @@ def _ec2_rows(store: Any) -> dict[str, list[Row]]:
         "launch_templates": [_row(t) | {"name": t.name} for t in store.launch_templates.values()],
         "nat_gateways": _rows(g for g in store.nat_gateways.values() if g.state != "deleted"),
         "internet_gateways": _rows(store.internet_gateways.values()),
-        "addresses": [{"id": a.allocation_id, "tags": _tags(a)} for a in store.addresses.values()],
-        "key_pairs": [{"id": pair.name} for pair in store.keypairs.values()],
+        "addresses": [{"id": a.allocation_id, "tags": _tags(a)} for a in store.addresses],
+        "key_pairs": [{"id": pair.name} for pair in store.key_pairs.values()],
     }
 
 

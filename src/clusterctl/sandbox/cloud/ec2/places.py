@@ -9,8 +9,7 @@ from moto.ec2.models.instance_types import InstanceType
 from moto.ec2.utils import generic_filter
 
 from clusterctl.sandbox.cloud import catalog, wording
-from clusterctl.sandbox.cloud.answering import refusal
-from clusterctl.sandbox.cloud.ec2.base import EC2Actions, keep, matches
+from clusterctl.sandbox.cloud.ec2.base import EC2Actions, keep, matches, refusal
 from clusterctl.sandbox.cloud.regions import ALL_REGIONS, DEFAULT_REGIONS
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from moto.core.responses import ActionResult
 from moto.ec2.utils import random_id
 
 from clusterctl.sandbox.cloud import catalog, wording
-from clusterctl.sandbox.cloud.answering import refusal
-from clusterctl.sandbox.cloud.ec2.base import EC2Actions, keep, keep_tagged, refuse, tag_rows
+from clusterctl.sandbox.cloud.ec2.base import EC2Actions, keep, keep_tagged, refusal, refuse, tag_rows
 from clusterctl.sandbox.cloud.regions import Zone
 from clusterctl.sandbox.cloud.reservations import Reservation
 
