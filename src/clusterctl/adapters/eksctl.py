@@ -7,7 +7,7 @@ from pathlib import Path
 
 from clusterctl.adapters.process import Tool, ToolProcess
 
-PER_WAIT = "45m"  # eksctl's --timeout counts for each of its waits, not for the whole run
+_PATIENT = "--timeout=45m"  # counts for each of eksctl's waits, not for the whole run
 CREATE_CLUSTER_S = 100 * 60.0
 CREATE_NODEGROUP_S = 60 * 60.0
 DELETE_CLUSTER_S = 100 * 60.0
@@ -23,16 +23,17 @@ class EksctlTool:
         self._kubeconfig = kubeconfig
 
     def create_cluster(self, config: str) -> ToolProcess:
-        arguments = ["create", "cluster", "-f", "-", "--write-kubeconfig=false", *_NO_PLUGINS]
+        arguments = ["create", "cluster", "-f", "-", "--write-kubeconfig=false", *_NO_PLUGINS, _PATIENT]
         return self._start(arguments, CREATE_CLUSTER_S, config)
 
     def create_nodegroup(self, config: str) -> ToolProcess:
-        return self._start(["create", "nodegroup", "-f", "-", *_NO_PLUGINS], CREATE_NODEGROUP_S, config)
+        return self._start(["create", "nodegroup", "-f", "-", *_NO_PLUGINS, _PATIENT], CREATE_NODEGROUP_S, config)
 
     def delete_cluster(self, region: str, cluster: str) -> ToolProcess:
         """By name, never by file: an old config must not be able to block a teardown."""
         arguments = ["delete", "cluster", "--name", cluster, "--region", region]
-        return self._start([*arguments, "--wait", "--force", "--disable-nodegroup-eviction"], DELETE_CLUSTER_S)
+        arguments += ["--wait", "--force", "--disable-nodegroup-eviction", _PATIENT]
+        return self._start(arguments, DELETE_CLUSTER_S)
 
     def associate_oidc(self, region: str, cluster: str) -> ToolProcess:
         arguments = ["utils", "associate-iam-oidc-provider", "--cluster", cluster, "--region", region, "--approve"]
@@ -40,7 +41,7 @@ class EksctlTool:
 
     def _start(self, arguments: Sequence[str], limit_s: float, config: str = "") -> ToolProcess:
         return self._tool.start(
-            [*arguments, f"--timeout={PER_WAIT}", "--color=false"],
+            [*arguments, "--color=false"],
             stdin=config,
             environ={"KUBECONFIG": str(self._kubeconfig)},
             timeout_s=limit_s,
