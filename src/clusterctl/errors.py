@@ -13,6 +13,7 @@ ClusterctlError 1
 ├── FabricError 11               the job ran, but not over EFA
 ├── InterruptedRunError 130      stopped by the user, in-flight work cleaned
 ├── ToolFailedError 1            a child process failed in a way nobody foresaw
+├── UnreachableError 1           the Kubernetes API does not answer
 └── StageIncompleteError 1       a stage ran, and the world does not show its result
 """
 
@@ -119,6 +120,12 @@ class ToolFailedError(ClusterctlError):
     def __init__(self, message: str, *, output: str = "", hint: str = "", details: str = "") -> None:
         super().__init__(message, hint=hint, details=details or output)
         self.output = output
+
+
+class UnreachableError(ClusterctlError):
+    """The Kubernetes API of a cluster does not answer."""
+
+    kind = "unreachable"
 
 
 class StageIncompleteError(ClusterctlError):

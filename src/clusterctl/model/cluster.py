@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import Enum
 
 from clusterctl.model.failures import Failure
+from clusterctl.model.kube import KubeAccess
 
 ADDONS = ("vpc-cni", "coredns", "kube-proxy", "metrics-server", "eks-pod-identity-agent")
 TAG_RUN = "clusterctl:run"
@@ -138,3 +139,8 @@ class ClusterState:
     def ours(self) -> bool:
         """True if the mark on it says that clusterctl made it."""
         return self.tags.get(TAG_CLUSTER) == self.name
+
+    @property
+    def access(self) -> KubeAccess:
+        """How its API is reached; the endpoint is empty until there is one."""
+        return KubeAccess(self.region, self.name, self.endpoint, self.certificate_authority)

@@ -39,16 +39,21 @@ class WorkloadRef:
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """Something we install by chart: what it is, where it goes and what shows that it works."""
+    """Something we install by chart: what it is, where it goes and what shows that it works.
+
+    `rivals` do the same job and come from elsewhere: they go before ours comes. `resource` is what a device plugin
+    makes nodes offer. `crds` are those that helm puts in once, and neither upgrades nor removes.
+    """
 
     name: str
     title: str
     chart: Chart
     release: str
     namespace: str
-    values_template: str
     workloads: tuple[WorkloadRef, ...]
-    create_namespace: bool = True
+    rivals: tuple[WorkloadRef, ...] = ()
+    resource: str = ""
+    crds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,26 @@ class ReleaseState:
     status: str = ""
     chart: str = ""
     chart_version: str = ""
+    revision: int = 0
     values: dict[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def exists(self) -> bool:
+        return bool(self.status)
+
+
+@dataclass(frozen=True, slots=True)
+class PodProblem:
+    """Why a pod does not run, in Kubernetes' own words: CrashLoopBackOff, ImagePullBackOff, Unschedulable."""
+
+    pod: str
+    node: str
+    reason: str
+    message: str = ""
+
+    def __str__(self) -> str:
+        where = f" on {self.node}" if self.node else ""
+        return f"{self.pod}{where}: {self.reason}" + (f" ({self.message})" if self.message else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +99,12 @@ class WorkloadState:
     release: str = ""  # the helm release that owns it
     image: str = ""
     spec: dict[str, Any] = field(default_factory=dict, hash=False)  # the pod template's spec
-    problems: tuple[str, ...] = ()  # of its pods: CrashLoopBackOff, Unschedulable with the scheduler's words
+    problems: tuple[PodProblem, ...] = ()
+
+    @property
+    def rolled_out(self) -> bool:
+        """True if the newest version runs everywhere it should. A DaemonSet that should run nowhere has, too."""
+        return self.exists and self.current and self.ready >= self.wanted
 
 
 def parse_version(text: str) -> tuple[int, ...]:
