@@ -93,13 +93,13 @@ _LAWS = (  # the first that matches wins: launch failures stand before their con
     _Law(Cause.DENIED, Scope.ACCOUNT, Remedy.STOP, _HOUR, (
         "UnauthorizedOperation", "AccessDenied", "not authorized to perform", "explicit deny", "UnauthorizedException",
     )),
-    # behind what may be said about any call, also about ec2:CreateCapacityReservation
-    _Law(Cause.RESERVATION, Scope.REGION, Remedy.STOP, _HOUR, (
-        "ReservationCapacityExceeded", "InvalidCapacityReservation", "CapacityReservation", "requested reservation",
-    )),
     _Law(Cause.ACCOUNT, Scope.REGION, Remedy.STOP, 4 * _HOUR, (
         "PendingVerification", "OptInRequired", "Blocked", "AccountDisabled", "not eligible for Free Tier",
         "still being verified",
+    )),
+    # behind what may be said about any call, also about ec2:CreateCapacityReservation
+    _Law(Cause.RESERVATION, Scope.REGION, Remedy.STOP, _HOUR, (
+        "ReservationCapacityExceeded", "InvalidCapacityReservation", "reservation",
     )),
     _Law(Cause.NOT_OFFERED, Scope.ZONE, Remedy.NEXT_ZONE, 24 * _HOUR, (
         "InvalidFleetConfiguration", "is not supported in your requested Availability Zone", "UnsupportedAvailabilityZone",
@@ -111,6 +111,7 @@ _LAWS = (  # the first that matches wins: launch failures stand before their con
     _Law(Cause.CONFIGURATION, Scope.REGION, Remedy.STOP, 24 * _HOUR, (
         "requested configuration is currently not supported", "InvalidParameter", "InvalidInstanceType", "MissingParameter",
         "InvalidAvailabilityZone", "InvalidZone", "IdempotentParameterMismatch", "InvalidKMSKey", "TagPolicyViolation",
+        "InvalidClientToken", "TagLimitExceeded",
         "UnsupportedException", "Ec2LaunchTemplate", "Ec2SubnetNotFound", "AmiIdNotFound", "KubernetesLabelInvalid",
         "Ec2InstanceTypeDoesNotExist", "IamNodeRoleNotFound", "InvalidRequest", "ValidationError",
     )),
@@ -133,12 +134,19 @@ _ZONE_NAME = re.compile(r"[a-z]{2}(?:-[a-z]+)+-\d[a-z]")
 
 
 def classify(code: str, message: str = "") -> Failure:
-    """What a code and its message mean. Anything unknown stays unknown: it is never "no capacity"."""
-    text = f"{code} {message}".lower()
-    for law in _LAWS:
-        if any(word.lower() in text for word in law.words):
-            return Failure(law.cause, law.scope, law.remedy, code, message, law.holds_s, hinted_zones(message))
-    return Failure(Cause.UNKNOWN, Scope.CALL, Remedy.STOP, code, message)
+    """What a code and its message mean. Anything unknown stays unknown: it is never "no capacity".
+
+    A code that is known decides alone: messages quote names of calls and resources, such as CreateCapacityReservation.
+    """
+    law = _law_for(code) or _law_for(message)
+    if not law:
+        return Failure(Cause.UNKNOWN, Scope.CALL, Remedy.STOP, code, message)
+    return Failure(law.cause, law.scope, law.remedy, code, message, law.holds_s, hinted_zones(message))
+
+
+def _law_for(text: str) -> _Law | None:
+    lower = text.lower()
+    return next((law for law in _LAWS if any(word.lower() in lower for word in law.words)), None)
 
 
 def hinted_zones(message: str) -> tuple[str, ...]:

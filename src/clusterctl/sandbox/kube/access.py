@@ -18,8 +18,8 @@ class ClusterAccess:
     """How to reach one cluster's API as its administrator.
 
     The API behaves as a real one, so clients must do what real ones do: a pod bound to a node is deleted
-    gracefully (deletionTimestamp first; its kubelet then deletes it with gracePeriodSeconds 0), pods of a vanished node are
-    deleted by whoever plays the pod garbage collector, and a watch may answer 410.
+    gracefully (deletionTimestamp first; its kubelet then deletes it with gracePeriodSeconds 0), pods of a
+    vanished node are deleted by whoever plays the pod garbage collector, and a watch may answer 410.
 
     Where `emulates_pods`, two private calls stand in for what a kubelet serves itself (with this token only):
       POST /sandbox/pods/NAMESPACE/NAME/log   {"lines": [...], "container": name, or left out for the first}

@@ -12,6 +12,8 @@ from clusterctl.sandbox.cloud.ec2.base import EC2Actions, refusal, refuse
 if TYPE_CHECKING:
     from moto.core.responses import ActionResult
 
+    from clusterctl.sandbox.cloud.placement import PlacementGroup
+
 Orders = dict[str, LaunchOrder]
 """instance id -> what it took, for instances made by RunInstances."""
 
@@ -31,19 +33,25 @@ class Instances(EC2Actions):
         except Exception:
             self._give_back(order, count)
             raise
-        ids = [instance.id for instance in result.result.instances]
-        self.orders.update(dict.fromkeys(ids, order))
-        if group is not None:
-            group.members.update(ids)
+        for instance in result.result.instances:
+            self.orders[instance.id] = order
+            if group is not None:
+                group.members.add(instance.id)
+                instance.placement.group_name = group.name
         return result
 
     def terminate_instances(self) -> ActionResult:
         result = EC2Response.terminate_instances(self)
         for instance_id in self._get_param("InstanceIds", []):
-            order = self.orders.pop(instance_id, None)
-            if order is not None:
-                self.world.capacity.release(order)
+            self._forget(instance_id)
         return result
+
+    def _forget(self, instance_id: str) -> None:
+        order = self.orders.pop(instance_id, None)
+        if order is not None:
+            self.world.capacity.release(order)
+        for group in self.world.placement_groups.in_region(self.region):
+            group.members.discard(instance_id)
 
     def _take(self, order: LaunchOrder, count: int) -> None:
         for taken in range(count):
@@ -83,7 +91,7 @@ class Instances(EC2Actions):
         offering = self.world.geography.offering(self.region, instance_type) or zones
         return offering[0].name
 
-    def _group(self) -> Any:
+    def _group(self) -> PlacementGroup | None:
         name = self._get_param("Placement.GroupName")
         if not name:
             return None

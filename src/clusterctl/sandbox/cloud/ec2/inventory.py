@@ -69,7 +69,7 @@ def _ec2_rows(store: Any) -> dict[str, list[Row]]:
         "vpcs": _rows(vpcs),
         "subnets": _rows(s for zone in store.subnets.values() for s in zone.values() if s.vpc_id in kept),
         "instances": [
-            {"id": i.id, "state": i.state, "instance_type": i.instance_type, "zone": i.placement, "tags": _tags(i)}
+            {"id": i.id, "state": i.state, "instance_type": i.instance_type, "zone": i.placement.zone, "tags": _tags(i)}
             for i in instances
         ],
         "network_interfaces": _rows(store.enis.values()),

@@ -1,0 +1,82 @@
+"""The entry point: one app, one place that turns errors into exit codes."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, NoReturn
+
+import typer
+
+from clusterctl import __version__
+from clusterctl.cli import deploy_all, doctor, probe, sandbox, stage, status, teardown, token, verify
+from clusterctl.cli.result import as_error, failed_document, write_error, write_json
+from clusterctl.errors import ClusterctlError, UsageError
+
+app = typer.Typer(
+    name="clusterctl",
+    help="Verified GPU and EFA training clusters on Amazon EKS, one idempotent stage at a time.",
+    no_args_is_help=True,
+    add_completion=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for module in (deploy_all, probe, stage, verify, status, teardown, doctor, sandbox, token):
+    module.register(app)
+
+
+def _version(value: bool) -> None:  # noqa: FBT001 - typer's callback
+    if value:
+        typer.echo(f"clusterctl (EKS training clusters) {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[  # noqa: FBT002
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Verified GPU and EFA training clusters on Amazon EKS, one idempotent stage at a time."""
+
+
+def run() -> NoReturn:
+    sys.exit(main(sys.argv[1:]))
+
+
+def main(arguments: list[str]) -> int:
+    """Run one command and return its exit code."""
+    try:
+        code = app(arguments, standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except Exception as problem:  # noqa: BLE001 - the one place that may: everything ends in an exit code
+        return _ended(problem, arguments)
+    except KeyboardInterrupt as problem:
+        return _ended(problem, arguments)
+
+
+def _ended(problem: BaseException, arguments: list[str]) -> int:
+    error = _parser_error(problem) or as_error(problem)
+    command = next((word for word in arguments if not word.startswith("-")), "clusterctl")
+    if _wants_json(arguments):
+        write_json(failed_document(command, error))
+    verbose = any(word.startswith("-v") or word == "--verbose" for word in arguments)
+    write_error(error, verbose=verbose or type(error) is ClusterctlError)
+    return error.exit_code
+
+
+def _parser_error(problem: BaseException) -> ClusterctlError | None:
+    """What the option parser did not understand, as our own error."""
+    describe = getattr(problem, "format_message", None)
+    if describe is None:
+        return None
+    context = getattr(problem, "ctx", None)
+    path = getattr(context, "command_path", "clusterctl")
+    return UsageError(str(describe()).rstrip("."), hint=f"{path} --help")
+
+
+def _wants_json(arguments: list[str]) -> bool:
+    pairs = zip(arguments, arguments[1:], strict=False)
+    return any(pair in (("-o", "json"), ("--output", "json")) for pair in pairs) or bool(
+        {"-ojson", "--output=json", "-o=json"} & set(arguments)
+    )

@@ -1,0 +1,1 @@
+"""A Kubernetes API in memory, complete enough for unmodified kubectl and helm."""
