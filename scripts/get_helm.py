@@ -24,7 +24,12 @@ def version_of(helm: Path) -> tuple[int, ...]:
     """What `helm version` says, as (4, 1, 0); empty if it does not run."""
     try:
         asked = subprocess.run(
-            [helm, "version", "--short"], capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL
+            [helm, "version", "--short"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.TimeoutExpired):
         return ()

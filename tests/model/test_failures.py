@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - the services' sentences as they are
 """What AWS says when something cannot be had, word for word, and what it means. Nothing is faked."""
 
 from __future__ import annotations

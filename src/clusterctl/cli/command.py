@@ -33,11 +33,15 @@ def _common(
     sandbox: Annotated[
         bool,
         typer.Option(
-            "--sandbox", envvar="CLUSTERCTL_SANDBOX", help="Work on the local world instead of AWS.", rich_help_panel=COMMON
+            "--sandbox",
+            envvar="CLUSTERCTL_SANDBOX",
+            help="Work on the local world instead of AWS.",
+            rich_help_panel=COMMON,
         ),
     ] = False,
     scenario: Annotated[
-        Path | None, typer.Option("--scenario", help="The scenario of the sandbox.", rich_help_panel=COMMON, metavar="F.yaml")
+        Path | None,
+        typer.Option("--scenario", help="The scenario of the sandbox.", rich_help_panel=COMMON, metavar="F.yaml"),
     ] = None,
     placement: Annotated[
         Path, typer.Option("--placement", help="The placement file.", rich_help_panel=COMMON, metavar="FILE")
@@ -46,7 +50,10 @@ def _common(
         str, typer.Option("--output", "-o", help="text or json.", rich_help_panel=COMMON, metavar="text|json")
     ] = "text",
     verbose: Annotated[
-        int, typer.Option("--verbose", "-v", count=True, help="Details of errors; twice: of everything.", rich_help_panel=COMMON)
+        int,
+        typer.Option(
+            "--verbose", "-v", count=True, help="Details of errors; twice: of everything.", rich_help_panel=COMMON
+        ),
     ] = 0,
     no_color: Annotated[bool, typer.Option("--no-color", help="No colours.", rich_help_panel=COMMON)] = False,
 ) -> Invocation:

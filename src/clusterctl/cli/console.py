@@ -68,7 +68,9 @@ class LineConsole(AbstractContextManager["LineConsole"]):
             case PlaceFailed(stage=stage, place=place, reason=reason):
                 return f"{stage:<10} ✗ {place}: {reason}"
             case StageEnded(stage=stage, status=status, seconds=seconds, message=message):
-                return f"{stage:<10} {MARKS[status]} {status} in {elapsed(seconds)}" + (f": {message}" if message else "")
+                return f"{stage:<10} {MARKS[status]} {status} in {elapsed(seconds)}" + (
+                    f": {message}" if message else ""
+                )
             case Notice(message=message):
                 return message
             case StageStarted() | ActionDone():

@@ -58,5 +58,7 @@ def as_error(problem: BaseException) -> ClusterctlError:
         return InterruptedRunError("interrupted")
     text = "".join(traceback.format_exception(problem))
     return ClusterctlError(
-        f"unexpected {type(problem).__name__}: {problem}", hint="run it again with -v and report what it shows", details=text
+        f"unexpected {type(problem).__name__}: {problem}",
+        hint="run it again with -v and report what it shows",
+        details=text,
     )

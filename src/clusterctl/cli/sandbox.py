@@ -94,7 +94,9 @@ def _world_lines(world: dict[str, Any]) -> list[str]:
     for region, kinds in sorted(world.get("regions", world).items()):
         if not isinstance(kinds, dict):
             continue
-        counts = ", ".join(f"{len(things)} {kind.replace('_', ' ')}" for kind, things in sorted(kinds.items()) if things)
+        counts = ", ".join(
+            f"{len(things)} {kind.replace('_', ' ')}" for kind, things in sorted(kinds.items()) if things
+        )
         if counts:
             lines.append(f"{region}: {counts}")
     return lines

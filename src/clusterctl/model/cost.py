@@ -63,6 +63,10 @@ def refuse_too_dear(cost: Cost, limit: float | None) -> None:
     hourly = cost.hourly_usd
     if hourly is None:
         unknown = ", ".join(line.what for line in cost.lines if line.hourly_usd is None)
-        raise UsageError(f"the price of {unknown} is unknown, and --max-hourly-usd is {limit:g}", hint="leave the limit out")
+        raise UsageError(
+            f"the price of {unknown} is unknown, and --max-hourly-usd is {limit:g}", hint="leave the limit out"
+        )
     if hourly > limit:
-        raise UsageError(f"{hourly:.2f} USD an hour is more than --max-hourly-usd {limit:g}", hint="fewer or smaller nodes")
+        raise UsageError(
+            f"{hourly:.2f} USD an hour is more than --max-hourly-usd {limit:g}", hint="fewer or smaller nodes"
+        )

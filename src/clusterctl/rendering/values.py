@@ -8,7 +8,6 @@ from typing import Any
 from clusterctl.rendering.eksctl_config import ROLE_GPU, ROLE_SYSTEM
 from clusterctl.rendering.templates import render
 
-
 CRITICAL = "CriticalAddonsOnly"
 NVIDIA_TAINT = "nvidia.com/gpu"
 NEURON_TAINT = "aws.amazon.com/neuron"

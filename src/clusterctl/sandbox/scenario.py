@@ -12,8 +12,13 @@ from clusterctl.errors import UsageError
 from clusterctl.sandbox.clock import DEFAULT_SPEED
 
 Outcome = Literal[
-    "rollback", "timeout", "silent-nothing", "partial",  # eksctl
-    "never-scheduled", "crash-loop", "not-ready",  # kube
+    "rollback",
+    "timeout",
+    "silent-nothing",
+    "partial",  # eksctl
+    "never-scheduled",
+    "crash-loop",
+    "not-ready",  # kube
 ]
 
 
@@ -57,7 +62,9 @@ class Fault(BaseModel):
     """One thing that goes wrong, `times` times or always, where its selectors match."""
 
     model_config = ConfigDict(extra="forbid")
-    on: str = Field(pattern=r"^(ec2|eks|cloudformation|autoscaling|iam|sts|service-quotas|pricing|eksctl|kube|process):.+")
+    on: str = Field(
+        pattern=r"^(ec2|eks|cloudformation|autoscaling|iam|sts|service-quotas|pricing|eksctl|kube|process):.+"
+    )
     region: str | None = None
     zone: str | None = None
     instance_type: str | None = None

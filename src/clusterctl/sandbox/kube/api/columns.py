@@ -70,8 +70,7 @@ def _node(obj: Object, now: datetime) -> list[Any]:
     roles = ",".join(sorted(label.removeprefix(prefix) for label in labels if label.startswith(prefix)))
     info = _first(obj, ".status.nodeInfo", {})
     addresses = [
-        _first(obj, f'.status.addresses[?(@.type=="{kind}")].address', NONE)
-        for kind in ("InternalIP", "ExternalIP")
+        _first(obj, f'.status.addresses[?(@.type=="{kind}")].address', NONE) for kind in ("InternalIP", "ExternalIP")
     ]
     software = [info.get(name, "<unknown>") for name in ("osImage", "kernelVersion", "containerRuntimeVersion")]
     return [status, roles or NONE, _age(obj, now), info.get("kubeletVersion", ""), *addresses, *software]
@@ -164,7 +163,16 @@ def _claim(obj: Object, now: datetime) -> list[Any]:
     size = (status.get("capacity") or {}).get("storage", "")
     storage_class = spec.get("storageClassName", "")
     phase = status.get("phase", "")
-    return [phase, spec.get("volumeName", ""), size, modes, storage_class, "<unset>", _age(obj, now), spec.get("volumeMode")]
+    return [
+        phase,
+        spec.get("volumeName", ""),
+        size,
+        modes,
+        storage_class,
+        "<unset>",
+        _age(obj, now),
+        spec.get("volumeMode"),
+    ]
 
 
 def _storage_class(obj: Object, now: datetime) -> list[Any]:
@@ -198,8 +206,6 @@ COLUMNS = {
     "PersistentVolumeClaim": Columns(
         "Status,Volume,Capacity,Access Modes,StorageClass,VolumeAttributesClass,Age,+VolumeMode", _claim
     ),
-    "StorageClass": Columns(
-        "Provisioner,ReclaimPolicy,VolumeBindingMode,AllowVolumeExpansion,Age", _storage_class
-    ),
+    "StorageClass": Columns("Provisioner,ReclaimPolicy,VolumeBindingMode,AllowVolumeExpansion,Age", _storage_class),
     "CustomResourceDefinition": Columns("Created At", lambda o, _: [o["metadata"].get("creationTimestamp")]),
 }

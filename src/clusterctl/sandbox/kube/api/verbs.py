@@ -47,9 +47,7 @@ async def replace(call: Call) -> web.Response:
     body = await call.object_body()
     named = (body.get("metadata") or {}).get("name", call.name)
     if named != call.name:
-        raise bad_request(
-            f"the name of the object ({named}) does not match the name on the URL ({call.name})"
-        )
+        raise bad_request(f"the name of the object ({named}) does not match the name on the URL ({call.name})")
     stored = call.core.lifecycle.update(call.resource, call.current(), body, call.write_options())
     return call.render(stored)
 

@@ -1,0 +1,1 @@
+"""One file for each step from nothing to a verified cluster; independent of each other."""
