@@ -41,7 +41,7 @@ class Admission:
 
     def _webhooks(self) -> Iterator[Object]:
         for plural in _CONFIGURATIONS:
-            for configuration in self.store.list((_GROUP, plural)):
+            for configuration in self.store.select((_GROUP, plural)):
                 yield from configuration.get("webhooks") or []
 
     def _covers(self, webhook: Object, operation: str, resource: Resource, obj: Object, subresource: str) -> bool:
@@ -75,7 +75,7 @@ class Admission:
         endpoints = self.store.find(("", "endpoints"), namespace, service) or {}
         if any(subset.get("addresses") for subset in endpoints.get("subsets") or []):
             return True
-        slices = self.store.list(("discovery.k8s.io", "endpointslices"), namespace)
+        slices = self.store.select(("discovery.k8s.io", "endpointslices"), namespace)
         return any(
             (endpoint.get("conditions") or {}).get("ready", True)
             for one in slices

@@ -80,7 +80,7 @@ class Definitions:
             return
         storage = (crd["spec"]["group"], crd["spec"]["names"]["plural"])
         resource = self.registry.of_storage(storage)
-        for obj in self.store.list(storage):
+        for obj in self.store.select(storage):
             if resource is not None and not obj["metadata"].get("deletionTimestamp"):
                 self.lifecycle.delete(resource, obj)
         self._finish(crd)
@@ -93,7 +93,7 @@ class Definitions:
     def _finish(self, crd: Object) -> None:
         storage = (crd["spec"]["group"], crd["spec"]["names"]["plural"])
         finalizers = crd["metadata"].get("finalizers") or []
-        if self.store.list(storage) or _CLEANUP not in finalizers:
+        if self.store.select(storage) or _CLEANUP not in finalizers:
             return
         metadata = {**crd["metadata"], "finalizers": [f for f in finalizers if f != _CLEANUP]}
         resource = self.registry.builtin_kind("customresourcedefinitions", CRDS[0])

@@ -99,7 +99,7 @@ def _container(pod: Object, asked: str) -> str:
     names = [c["name"] for c in spec["containers"]]
     initial = [c["name"] for c in spec.get("initContainers") or []]
     if not asked and len(names) > 1:
-        default = (pod["metadata"].get("annotations") or {}).get("kubectl.kubernetes.io/default-container")
+        default: str = (pod["metadata"].get("annotations") or {}).get("kubectl.kubernetes.io/default-container", "")
         if default not in names:
             choice = f"choose one of: [{' '.join(names)}]"
             raise bad_request(f"a container name must be specified for pod {name}, {choice}")
@@ -113,7 +113,7 @@ def _check_started(pod: Object, container: str) -> None:
     """A container that waits has no log yet; without a node there is nobody to ask."""
     status = pod.get("status") or {}
     statuses = [*(status.get("containerStatuses") or []), *(status.get("initContainerStatuses") or [])]
-    own = next((one for one in statuses if one["name"] == container), {})
+    own: Object = next((one for one in statuses if one["name"] == container), {})
     waiting = (own.get("state") or {}).get("waiting")
     if waiting and not own.get("restartCount") and not (own.get("lastState") or {}).get("terminated"):
         reason = waiting.get("reason", "ContainerCreating")

@@ -43,7 +43,7 @@ def _allocate(store: Store, service: Object, old: Object | None) -> None:
 
 
 def _free_address(store: Store) -> str:
-    taken = {(s.get("spec") or {}).get("clusterIP") for s in store.list(("", "services"))}
+    taken = {(s.get("spec") or {}).get("clusterIP") for s in store.select(("", "services"))}
     return next(ip for ip in _addresses() if ip not in taken)
 
 
@@ -55,7 +55,7 @@ def _addresses() -> Iterator[str]:
 
 def _node_ports(store: Store, spec: Object, before: Object) -> None:
     kept = {port.get("port"): port.get("nodePort") for port in before.get("ports") or []}
-    services = store.list(("", "services"))
+    services = store.select(("", "services"))
     taken = {p.get("nodePort") for s in services for p in (s.get("spec") or {}).get("ports") or []}
     free = (number for number in range(30000, 32768) if number not in taken)
     for port in spec.get("ports") or []:
@@ -67,7 +67,7 @@ def _default_storage_class(store: Store, claim: Object) -> None:
     spec = claim.setdefault("spec", {})
     if "storageClassName" in spec:
         return
-    for one in store.list(("storage.k8s.io", "storageclasses")):
+    for one in store.select(("storage.k8s.io", "storageclasses")):
         if (one["metadata"].get("annotations") or {}).get(_DEFAULT_CLASS) == "true":
             spec["storageClassName"] = one["metadata"]["name"]
 

@@ -15,14 +15,14 @@ from clusterctl.sandbox.kube.api.errors import bad_request, unsupported_media_ty
 from clusterctl.sandbox.kube.api.messages import MESSAGES, FieldType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from clusterctl.sandbox.kube.api.objects import Object
 
 MAGIC = b"k8s\x00"
 _FIXED = {1: 8, 5: 4}  # wire type -> bytes
 # gogo writes zero values that are no pointers; in JSON their omitempty drops them
-_EMPTY = ("", None, {})
+_EMPTY: tuple[Any, ...] = ("", None, {})
 _MEANINGFUL_ZEROS = frozenset(["replicas", "gracePeriodSeconds", "backoffLimit", "value", "parallelism", "completions"])
 
 
@@ -67,27 +67,16 @@ def _is_omitted_zero(field: FieldType, value: Any) -> bool:
 
 
 def _value(value: Any, kind: str) -> Any:
-    match kind:
-        case "str":
-            return value.decode()
-        case "bytes":
-            return base64.b64encode(value).decode()
-        case "int":
-            return value - (1 << 64) if value >= 1 << 63 else value
-        case "bool":
-            return bool(value)
-        case "raw":
-            return value
-        case "json":
-            return json.loads(value)
-        case "time":
-            return _time(value)
-        case "quantity":
-            return dict(_wire_fields(value)).get(1, b"").decode()
-        case "intstr":
-            return _int_or_string(value)
-        case _:
-            return _message(value, kind)
+    decode_scalar = _SCALARS.get(kind)
+    return _message(value, kind) if decode_scalar is None else decode_scalar(value)
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 64) if value >= 1 << 63 else value
+
+
+def _quantity(value: bytes) -> str:
+    return str(dict(_wire_fields(value)).get(1, b"").decode())
 
 
 def _time(value: bytes) -> str | None:
@@ -129,3 +118,16 @@ def _varint(data: bytes, position: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, position
         shift += 7
+
+
+_SCALARS: dict[str, Callable[[Any], Any]] = {
+    "bool": bool,
+    "bytes": lambda value: base64.b64encode(value).decode(),
+    "int": _signed,
+    "intstr": _int_or_string,
+    "json": json.loads,
+    "quantity": _quantity,
+    "raw": bytes,
+    "str": lambda value: value.decode(),
+    "time": _time,
+}

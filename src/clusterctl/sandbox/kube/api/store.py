@@ -86,7 +86,7 @@ class Store:
             raise not_found(resource, name)
         return found
 
-    def list(self, storage: StorageKey, namespace: str | None = None, test: ObjectTest | None = None) -> list[Object]:
+    def select(self, storage: StorageKey, namespace: str | None = None, test: ObjectTest | None = None) -> list[Object]:
         """Objects by namespace and name."""
         held = self._objects[storage]
         keys = sorted(key for key in held if namespace is None or key[0] == namespace)

@@ -60,7 +60,7 @@ async def evict(call: Call) -> web.Response:
     body = await call.body()
     pod = call.current()
     options = DeleteOptions.from_json(body.get("deleteOptions") or {}, dry_run=call.dry_run)
-    for budget in call.core.store.list(_BUDGETS, call.namespace):
+    for budget in call.core.store.select(_BUDGETS, call.namespace):
         if selector_matches(budget["spec"].get("selector"), labels_of(pod)) and _is_ready(pod):
             _check_budget(call, budget)
     call.core.lifecycle.delete(call.resource, pod, options)
@@ -113,7 +113,7 @@ def _check_budget(call: Call, budget: Object) -> None:
     spec = budget["spec"]
     guarded = [
         pod
-        for pod in call.core.store.list(PODS, call.namespace)
+        for pod in call.core.store.select(PODS, call.namespace)
         if selector_matches(spec.get("selector"), labels_of(pod))
     ]
     healthy = sum(map(_is_ready, guarded))

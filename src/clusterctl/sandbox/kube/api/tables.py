@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.sandbox.kube.api.columns import COLUMNS, PLAIN, age
+from clusterctl.sandbox.kube.api.columns import COLUMNS, PLAIN, Columns, age
 from clusterctl.sandbox.kube.api.jsonpath import values_at
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class TableMaker:
             return found[0]
         return ",".join(map(str, found))
 
-    def _columns(self) -> Any:
+    def _columns(self) -> Columns:
         return PLAIN if self.resource.definition is not None else COLUMNS.get(self.resource.kind, PLAIN)
 
     def _printer_columns(self) -> list[Object]:

@@ -26,7 +26,7 @@ async def get(call: Call) -> web.Response:
 async def list_(call: Call) -> web.Response:
     """A page of a list, as list, table or metadata."""
     store = call.core.store
-    found = store.list(call.resource.storage, call.namespace, object_test(call.request.query))
+    found = store.select(call.resource.storage, call.namespace, object_test(call.request.query))
     items, metadata = _page(call, found)
     if "as=Table" in call.accept:
         return answer(call.table().table([call.versioned(o) for o in items], metadata))
@@ -67,7 +67,7 @@ async def delete(call: Call) -> web.Response:
 async def delete_collection(call: Call) -> web.Response:
     options = await call.delete_options()
     store = call.core.store
-    found = store.list(call.resource.storage, call.namespace, object_test(call.request.query))
+    found = store.select(call.resource.storage, call.namespace, object_test(call.request.query))
     for obj in found:
         call.core.lifecycle.delete(call.resource, obj, options)
     metadata = {"resourceVersion": str(store.version)}

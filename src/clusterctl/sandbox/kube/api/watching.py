@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from typing import Any
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from aiohttp import web
 
@@ -45,7 +46,7 @@ def _start(call: Call, watcher: Watcher) -> None:
     store, version = call.core.store, call.query("resourceVersion")
     listed = call.flag("sendInitialEvents")
     if listed or version in {"", "0"}:
-        for obj in store.list(watcher.storage, watcher.namespace, watcher.test):
+        for obj in store.select(watcher.storage, watcher.namespace, watcher.test):
             watcher.queue.put_nowait(Event("ADDED", obj))
         if listed:
             watcher.queue.put_nowait(Event("BOOKMARK", _bookmark(call, _END_OF_LIST)))
@@ -83,12 +84,13 @@ async def _stream(call: Call, watcher: Watcher, response: web.StreamResponse) ->
         closing.cancel()
 
 
-async def _next(watcher: Watcher, closing: asyncio.Future[bool], timeout_s: float) -> Event | None:
+async def _next(watcher: Watcher, closing: asyncio.Task[Literal[True]], timeout_s: float) -> Event | None:
     if not watcher.queue.empty():
         return watcher.queue.get_nowait()
     getting = asyncio.ensure_future(watcher.queue.get())
     try:
-        await asyncio.wait({getting, closing}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        both: set[asyncio.Future[Any]] = {getting, closing}
+        await asyncio.wait(both, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
         return getting.result() if getting.done() else None
     finally:
         getting.cancel()
