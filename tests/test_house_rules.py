@@ -175,7 +175,7 @@ def test_nothing_is_left_for_later() -> None:
 def tracked_texts() -> Iterator[tuple[str, str]]:
     """All that a reader of the project sees: code, scripts, templates, pages."""
     endings = {".py", ".md", ".j2", ".yaml", ".yml", ".toml", ".sh", ".example", ""}
-    skipped = {".git", ".venv", ".clusterctl", "build", "dist"}
+    skipped = {".git", ".venv", ".clusterctl", ".hypothesis", ".mypy_cache", ".ruff_cache", "build", "dist"}
     for file in sorted(ROOT.rglob("*")):
         parts = file.relative_to(ROOT).parts
         if skipped & set(parts) or any(part.endswith("_cache") for part in parts) or not file.is_file():

@@ -1,3 +1,4 @@
+# ruff: noqa: FBT002 - typer makes options of parameters
 """What every command has in common: the shared options, one result on stdout, errors on stderr, the exit code."""
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from typing import Annotated, NoReturn
 
@@ -76,7 +77,7 @@ def _parser_error(problem: BaseException) -> ClusterctlError | None:
 
 
 def _wants_json(arguments: list[str]) -> bool:
-    pairs = zip(arguments, arguments[1:], strict=False)
+    pairs = itertools.pairwise(arguments)
     return any(pair in (("-o", "json"), ("--output", "json")) for pair in pairs) or bool(
         {"-ojson", "--output=json", "-o=json"} & set(arguments)
     )

@@ -14,8 +14,7 @@ def plan_lines(plans: Sequence[StagePlan]) -> list[str]:
     for one in plans:
         if not one.plan:
             lines.append(f"  = {one.stage:<10} nothing to do")
-        for action in one.plan:
-            lines.append(f"  {action.effect.value} {one.stage:<10} {action}")
+        lines.extend(f"  {action.effect.value} {one.stage:<10} {action}" for action in one.plan)
     return lines
 
 

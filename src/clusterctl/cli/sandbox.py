@@ -1,3 +1,4 @@
+# ruff: noqa: FBT002, PLR0913, PLR0917 - typer makes options of parameters
 """`clusterctl sandbox`: the local world, started, looked at, disturbed and ended."""
 
 from __future__ import annotations

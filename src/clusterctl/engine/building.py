@@ -68,7 +68,8 @@ class ClusterBuilder:
         state = self._reader.cluster(action.region, action.cluster)
         groups = ", ".join(f"{name} {status}" for name, status in state.nodegroups.items())
         tell(
-            f"CloudFormation: {state.stack.status or 'no stack yet'}, EKS: {state.status or 'no cluster yet'} {groups}".rstrip()
+            f"CloudFormation: {state.stack.status or 'no stack yet'}, "
+            f"EKS: {state.status or 'no cluster yet'} {groups}".rstrip()
         )
         return state
 
@@ -89,5 +90,6 @@ def _failed(action: CreateCluster, state: ClusterState, run: ToolRun) -> Cluster
     return ToolFailedError(
         f"cluster {action.cluster} was not created: {reason[-300:]}",
         output=run.tail,
-        hint=f"aws cloudformation describe-stack-events --region {action.region} --stack-name {cluster_stack(action.cluster)}",
+        hint="aws cloudformation describe-stack-events "
+        f"--region {action.region} --stack-name {cluster_stack(action.cluster)}",
     )

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - AWS's codes and sentences, a few to a line
 """One vocabulary for what AWS says when something cannot be had: code or text in, meaning out.
 
 The codes and wordings come from exceptions, CloudFormation events, scaling activities and EKS health issues alike.

@@ -11,7 +11,7 @@ from clusterctl.model.failures import Cause, Failure, Remedy, classify, root_cau
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How often to look and when to stop hoping, in seconds. A short lack of capacity can heal: one failure is not enough."""
+    """How often to look and when to stop hoping, in seconds. A short lack of capacity can heal."""
 
     every_s: float = 15
     failed_activities: int = 3
@@ -42,7 +42,7 @@ def give_up(state: NodegroupState, since: datetime, now: datetime, patience: Pat
 
 
 def final_cause(state: NodegroupState, since: datetime) -> Failure:
-    """Why a node group failed: launch failures beat the joins that they prevented, the earliest event beats the last."""
+    """Why a node group failed: launch failures beat the joins that they prevented, the earliest beats the last."""
     causes = [_activity_cause(activity) for activity in _since(state, since) if activity.status == "Failed"]
     causes += [classify(_launch_code(issue.code), f"{issue.code}: {issue.message}") for issue in state.issues]
     if state.stack.failure:

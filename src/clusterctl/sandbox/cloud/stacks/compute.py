@@ -37,6 +37,8 @@ def _lower_keys(value: Any) -> Any:
 
 
 class LaunchTemplate(ResourceKind):
+    """Launch template of a stack, kept in the local AWS."""
+
     def create(self, order: Order) -> str:
         name = order.properties.get("LaunchTemplateName") or f"{order.logical_id}_{token_hex(6)}"
         if name in order.site.ec2.launch_template_name_to_ids:
@@ -55,6 +57,8 @@ class LaunchTemplate(ResourceKind):
 
 
 class Placement(ResourceKind):
+    """Placement of a stack, kept in the local AWS."""
+
     create_s: ClassVar[float] = 10.0
 
     def create(self, order: Order) -> str:
@@ -78,6 +82,8 @@ class Placement(ResourceKind):
 
 
 class EksCluster(ResourceKind):
+    """Eks cluster of a stack, kept in the local AWS."""
+
     create_s: ClassVar[float] = 30.0
 
     def __init__(self, clusters: ClusterStore) -> None:

@@ -18,6 +18,8 @@ def _in_use(text: str) -> StillInUseError:
 
 
 class Vpc(ResourceKind):
+    """Vpc of a stack, kept in the local AWS."""
+
     create_s: ClassVar[float] = 12.0
 
     def create(self, order: Order) -> str:
@@ -40,6 +42,8 @@ class Vpc(ResourceKind):
 
 
 class Subnet(ResourceKind):
+    """Subnet of a stack, kept in the local AWS."""
+
     create_s: ClassVar[float] = 6.0
 
     def create(self, order: Order) -> str:
@@ -70,6 +74,8 @@ class Subnet(ResourceKind):
 
 
 class InternetGateway(ResourceKind):
+    """Internet gateway of a stack, kept in the local AWS."""
+
     create_s: ClassVar[float] = 16.0
 
     def create(self, order: Order) -> str:
@@ -81,6 +87,8 @@ class InternetGateway(ResourceKind):
 
 
 class GatewayAttachment(ResourceKind):
+    """Gateway attachment of a stack, kept in the local AWS."""
+
     def create(self, order: Order) -> str:
         gateway, vpc = order.properties["InternetGatewayId"], order.properties["VpcId"]
         order.site.ec2.attach_internet_gateway(gateway, vpc)
@@ -102,6 +110,8 @@ def _public_interfaces(site: Site, vpc_id: str) -> list[Any]:
 
 
 class ElasticIp(ResourceKind):
+    """Elastic ip of a stack, kept in the local AWS."""
+
     create_s: ClassVar[float] = 16.0
 
     def create(self, order: Order) -> str:
@@ -117,6 +127,8 @@ class ElasticIp(ResourceKind):
 
 
 class NatGateway(ResourceKind):
+    """Nat gateway of a stack, kept in the local AWS."""
+
     create_s: ClassVar[float] = 105.0
     delete_s: ClassVar[float] = 45.0
 
@@ -136,6 +148,8 @@ class NatGateway(ResourceKind):
 
 
 class RouteTable(ResourceKind):
+    """Route table of a stack, kept in the local AWS."""
+
     create_s: ClassVar[float] = 8.0
 
     def create(self, order: Order) -> str:
@@ -147,6 +161,8 @@ class RouteTable(ResourceKind):
 
 
 class Route(ResourceKind):
+    """Route of a stack, kept in the local AWS."""
+
     def create(self, order: Order) -> str:
         wanted = order.properties
         order.site.ec2.create_route(
@@ -164,6 +180,8 @@ class Route(ResourceKind):
 
 
 class RouteTableAssociation(ResourceKind):
+    """Route table association of a stack, kept in the local AWS."""
+
     def create(self, order: Order) -> str:
         wanted = order.properties
         return str(order.site.ec2.associate_route_table(wanted["RouteTableId"], subnet_id=wanted["SubnetId"]))

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 
 class SecurityGroup(ResourceKind):
+    """Security group of a stack, kept in the local AWS."""
+
     create_s: ClassVar[float] = 8.0
 
     def create(self, order: Order) -> str:
@@ -91,6 +93,10 @@ class _Rule(ResourceKind):
 
 
 class IngressRule(_Rule):
+    """An ingress rule of a stack."""
+
+    """An ingress rule of a stack, kept in the local AWS."""
+
     peer: ClassVar[str] = "SourceSecurityGroupId"
 
     def _authorize(self, site: Site) -> Any:
@@ -98,6 +104,10 @@ class IngressRule(_Rule):
 
 
 class EgressRule(_Rule):
+    """An egress rule of a stack."""
+
+    """An egress rule of a stack, kept in the local AWS."""
+
     peer: ClassVar[str] = "DestinationSecurityGroupId"
 
     def _authorize(self, site: Site) -> Any:
@@ -113,6 +123,8 @@ class AttachedPolicy:
 
 
 class Role(ResourceKind):
+    """Role of a stack, kept in the local AWS."""
+
     create_s: ClassVar[float] = 18.0
     delete_s: ClassVar[float] = 3.0
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from typing import Any
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
