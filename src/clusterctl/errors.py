@@ -19,11 +19,15 @@ ClusterctlError 1
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 
 class ClusterctlError(Exception):
-    """A failure the user can act on: what happened and why, a hint, and details for `-v`."""
+    """A failure the user can act on: what happened and why, a hint, and details for `-v`.
+
+    `document` is what a JSON reader gets beside the error: what was found out before it failed.
+    """
 
     exit_code: ClassVar[int] = 1
     kind: ClassVar[str] = "error"
@@ -33,6 +37,11 @@ class ClusterctlError(Exception):
         self.message = message
         self.hint = hint
         self.details = details
+        self.document: Mapping[str, Any] = {}
+
+    def with_document(self, document: Mapping[str, Any]) -> Self:
+        self.document = document
+        return self
 
 
 class UsageError(ClusterctlError):

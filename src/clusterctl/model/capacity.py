@@ -22,6 +22,7 @@ class Question:
     zones: tuple[str, ...] = ()
     cluster: str = ""
     reservation_id: str = ""
+    priced: tuple[str, ...] = ()  # further instance types whose price is wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,7 @@ class RegionFacts:
     quotas: dict[str, Quota] = field(default_factory=dict, hash=False)  # by quota code
     scores: dict[tuple[str, str], int] = field(default_factory=dict, hash=False)  # (instance type, zone id)
     subnets: dict[str, str] | None = field(default=None, hash=False)  # zone name -> private subnet; None: no cluster
+    free_addresses: dict[str, int] = field(default_factory=dict, hash=False)  # zone name -> addresses in that subnet
     reservations: tuple[Reservation, ...] = ()
     prices: dict[str, float] = field(default_factory=dict, hash=False)  # instance type -> USD an hour
     problems: dict[str, Failure] = field(default_factory=dict, hash=False)  # part of the survey -> why it is missing
@@ -115,7 +117,10 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ReservationOrder:
-    """A reservation to be asked for. Token and end date are fixed once, so that a repeat makes no second one."""
+    """A reservation to be asked for. With one token and one end date, a repeated call makes no second one.
+
+    `lifetime_s` counts from the first call: the reservation ends by itself when nobody is left to cancel it.
+    """
 
     region: str
     zone: str
@@ -123,7 +128,7 @@ class ReservationOrder:
     instance_type: str
     count: int
     client_token: str
-    end: datetime
+    lifetime_s: float = 900.0
     tags: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -159,7 +164,7 @@ class Candidate:
     quota: Quota | None
     needed_vcpus: int
     spot_score: int | None
-    subnet: str  # yes | no | no-cluster
+    subnet: str  # yes | no | no-cluster | unknown
     source: Source
     verdict: Verdict
     reason: str
@@ -170,6 +175,6 @@ class Candidate:
 
     @property
     def usable(self) -> bool:
-        return self.verdict is Verdict.AVAILABLE or (
-            self.verdict in (Verdict.UNKNOWN, Verdict.THROTTLED, Verdict.DENIED) and self.source is Source.UNPROBED
-        )
+        """True where nodes may be asked for: capacity is proved, or nobody has looked for proof yet."""
+        unproved = self.verdict is Verdict.UNKNOWN and self.source is Source.UNPROBED
+        return self.offered and (self.verdict is Verdict.AVAILABLE or unproved)

@@ -31,7 +31,7 @@ def check_names(cluster: str, nodegroups: Iterable[str]) -> None:
         stack = nodegroup_stack(cluster, nodegroup)
         if len(stack) > STACK_NAME_LIMIT:
             raise UsageError(
-                f"the stack name {stack[:40]}… would be {len(stack)} characters, CloudFormation takes {STACK_NAME_LIMIT}",
+                f"the stack name {stack[:40]}… would be {len(stack)} characters, the limit is {STACK_NAME_LIMIT}",
                 hint="choose a shorter CLUSTER_NAME or GPU_NODEGROUP_NAME",
             )
 

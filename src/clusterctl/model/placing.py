@@ -85,7 +85,7 @@ def _by_taints(tolerations: Iterable[Mapping[str, Any]], node: NodeFacts) -> Ite
 def _tolerates(toleration: Mapping[str, Any], key: str, value: str, effect: str) -> bool:
     if toleration.get("effect") not in (None, "", effect):
         return False
-    exists = toleration.get("operator", "Equal") == "Exists"
+    exists = bool(toleration.get("operator", "Equal") == "Exists")
     if not toleration.get("key"):
         return exists
     matches = exists or (toleration.get("value") or "") == value

@@ -95,8 +95,6 @@ class _Rule(ResourceKind):
 class IngressRule(_Rule):
     """An ingress rule of a stack."""
 
-    """An ingress rule of a stack, kept in the local AWS."""
-
     peer: ClassVar[str] = "SourceSecurityGroupId"
 
     def _authorize(self, site: Site) -> Any:
@@ -105,8 +103,6 @@ class IngressRule(_Rule):
 
 class EgressRule(_Rule):
     """An egress rule of a stack."""
-
-    """An egress rule of a stack, kept in the local AWS."""
 
     peer: ClassVar[str] = "DestinationSecurityGroupId"
 

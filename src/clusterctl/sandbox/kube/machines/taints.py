@@ -27,7 +27,7 @@ def tolerates(toleration: Obj, taint: Obj) -> bool:
     """Whether one toleration covers one taint; no key with Exists covers all, no effect covers every effect."""
     if toleration.get("effect") and toleration["effect"] != taint["effect"]:
         return False
-    exists = toleration.get("operator", "Equal") == "Exists"
+    exists = bool(toleration.get("operator", "Equal") == "Exists")
     if not toleration.get("key"):
         return exists
     if toleration["key"] != taint["key"]:
