@@ -1,0 +1,112 @@
+"""What was asked, what was remembered, and what was decided: where the GPU nodes are to live."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from clusterctl.model.capacity import Candidate, ProbeOutcome, Question, Reservation, Source, Zone
+from clusterctl.model.instances import InstanceType
+from clusterctl.model.placement import Placement
+from clusterctl.model.ranking import choose
+from clusterctl.model.run import RunContext
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What this run looks for and how: `probe` spends money on proof, `save` remembers the answer."""
+
+    question: Question
+    nodegroup: str
+    probe: bool = False
+    save: bool = True
+    gpus_per_node: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """The placement file as the run found it, and the settings that the caller said in this run (upper case)."""
+
+    placement: Placement | None = None
+    explicit: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The places that were looked at, best first, and all that later stages need to know of the region chosen.
+
+    `live` says that a node group stands there already and the decision was read back, not made.
+    """
+
+    candidates: tuple[Candidate, ...]
+    kinds: dict[str, InstanceType] = field(default_factory=dict, hash=False)  # by instance type
+    region_zones: dict[str, tuple[Zone, ...]] = field(default_factory=dict, hash=False)  # region -> its zones
+    prices: dict[str, dict[str, float]] = field(default_factory=dict, hash=False)  # region -> type -> USD an hour
+    reservation: Reservation | None = None  # the one that the user named
+    remembered: Placement | None = None
+    probed: bool = False
+    live: bool = False
+    outcomes: tuple[ProbeOutcome, ...] = ()
+    strays: tuple[Reservation, ...] = ()  # probe reservations that an earlier run was killed over
+    notices: tuple[str, ...] = ()  # parts of the survey that AWS would not answer, in words
+
+    @property
+    def candidate(self) -> Candidate:
+        """The best place. Raises what says best why there is none: no capacity, quota, or permission."""
+        return choose(self.candidates)
+
+    @property
+    def kind(self) -> InstanceType:
+        return self.kinds[self.candidate.instance_type]
+
+    @property
+    def zones(self) -> tuple[str, ...]:
+        """Names of the zones of the chosen region in which the asked types could ever land, best first."""
+        place = self.candidate
+        names = [one.zone for one in self.candidates if one.region == place.region and one.offered]
+        return tuple(dict.fromkeys((place.zone, *names)))
+
+    @property
+    def all_zones(self) -> tuple[Zone, ...]:
+        """Every zone of the chosen region, those that cannot run EKS included."""
+        return self.region_zones.get(self.candidate.region, ())
+
+    def in_region(self) -> tuple[Candidate, ...]:
+        """The usable places of the chosen region, best first: where a node group may fall back to."""
+        place = self.candidate
+        return tuple(one for one in self.candidates if one.region == place.region and one.usable)
+
+
+def placement_of(candidate: Candidate, asked: Asked, run: RunContext, before: Placement | None) -> Placement:
+    """The placement to remember. What belongs to the cluster, not to the choice of a zone, stays as it was."""
+    fresh = Placement(
+        account_id=run.account_id,
+        region=candidate.region,
+        cluster_name=run.cluster,
+        gpu_az=candidate.zone,
+        gpu_az_id=candidate.zone_id,
+        gpu_subnet=candidate.subnet_id,
+        gpu_node_type=candidate.instance_type,
+        gpu_node_count=candidate.nodes,
+        gpu_nodegroup_name=asked.nodegroup,
+        capacity_reservation_id=candidate.reservation_id,
+        capacity_source=candidate.source.value,
+        run_id=run.run_id,
+        expires_at=run.expires_at.isoformat(timespec="seconds") if run.expires_at else "",
+    )
+    if before is None or (before.region, before.cluster_name) != (fresh.region, fresh.cluster_name):
+        return fresh
+    same_place = (before.gpu_az, before.gpu_node_type) == (fresh.gpu_az, fresh.gpu_node_type)
+    return replace(
+        fresh,
+        gpu_subnet=fresh.gpu_subnet or (before.gpu_subnet if same_place else ""),
+        run_id=before.run_id or fresh.run_id,
+        expires_at=before.expires_at or fresh.expires_at,
+        kubeconfig=before.kubeconfig,
+        capacity_source=_source(candidate, before) if same_place else fresh.capacity_source,
+    )
+
+
+def _source(candidate: Candidate, before: Placement) -> str:
+    """A place that was proved once stays proved: its own nodes now fill what a new probe would look for."""
+    known = before.capacity_source
+    return known if known and candidate.source is Source.UNPROBED else candidate.source.value
