@@ -88,6 +88,7 @@ class NodegroupState:
     minimum: int = 0
     maximum: int = 0
     capacity_type: str = ""
+    ami_type: str = ""
     reservation_id: str = ""
     labels: dict[str, str] = field(default_factory=dict, hash=False)
     taints: tuple[tuple[str, str, str], ...] = ()
@@ -104,6 +105,11 @@ class NodegroupState:
     @property
     def ready(self) -> bool:
         return self.status == "ACTIVE"
+
+    @property
+    def ours(self) -> bool:
+        """True if the mark on it, or on what is left of its stack, says that clusterctl made it."""
+        return self.cluster in (self.tags.get(TAG_CLUSTER), self.stack.tags.get(TAG_CLUSTER))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +128,12 @@ class ClusterState:
     vpc_id: str = ""
     private_subnets: dict[str, str] = field(default_factory=dict, hash=False)  # zone name -> subnet id
     addons: dict[str, str] = field(default_factory=dict, hash=False)  # name -> status
+    addon_issues: tuple[HealthIssue, ...] = ()
     nodegroups: dict[str, str] = field(default_factory=dict, hash=False)  # name -> status
     tags: dict[str, str] = field(default_factory=dict, hash=False)
     stack: StackState = StackState("")
+    system_stack: StackState = StackState("")  # of the node group that carries operators
+    kubeconfig_current: bool = False  # whether this machine's own kubeconfig leads here
     created: datetime | None = None
 
     @property
@@ -137,8 +146,8 @@ class ClusterState:
 
     @property
     def ours(self) -> bool:
-        """True if the mark on it says that clusterctl made it."""
-        return self.tags.get(TAG_CLUSTER) == self.name
+        """True if the mark on it, or on what is left of its stack, says that clusterctl made it."""
+        return self.name in (self.tags.get(TAG_CLUSTER), self.stack.tags.get(TAG_CLUSTER))
 
     @property
     def access(self) -> KubeAccess:
