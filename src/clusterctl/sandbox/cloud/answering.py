@@ -16,9 +16,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+class RefusedError(ServiceException):  # type: ignore[misc]
+    """An error of one of our services; moto seeks the service of its own classes in their module's name."""
+
+
 def refusal(code: str, message: str, **members: Any) -> Exception:
     """An AWS error; `members` are the further fields of its shape."""
-    error: Exception = ServiceException(code, message)
+    error: Exception = RefusedError(code, message)
     for name, value in members.items():
         setattr(error, name, value)
     return error

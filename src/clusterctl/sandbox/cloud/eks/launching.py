@@ -188,7 +188,7 @@ def _mark_interfaces(blueprint: Blueprint, interfaces: list[Any]) -> int:
 def _reaches_cluster(site: Site, subnet_id: str, public_ip: str | None) -> bool:
     """A node needs a NAT gateway, or a public address where the way out is an internet gateway."""
     tables = site.ec2.describe_route_tables(filters={"association.subnet-id": [subnet_id]})
-    routes = [route for table in tables for route in table.routes.values()]
+    routes = [route for table in tables for route in table.routes]
     default = next((route for route in routes if route.destination_cidr_block == "0.0.0.0/0"), None)
     if default is None:
         return False

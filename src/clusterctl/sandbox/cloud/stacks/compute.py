@@ -44,8 +44,7 @@ class LaunchTemplate(ResourceKind):
         if name in order.site.ec2.launch_template_name_to_ids:
             raise ResourceFailedError(f"Launch template name already in use. ({name})")
         made = order.site.ec2.create_launch_template(name, "", order.properties["LaunchTemplateData"], {})
-        order.site.ec2.create_tags([made.id], order.tags)
-        return str(made.id)
+        return order.tagged(made.id)
 
     def attributes(self, site: Site, physical_id: str) -> dict[str, str]:
         number = str(site.ec2.get_launch_template(physical_id).latest_version_number)
@@ -66,7 +65,7 @@ class Placement(ResourceKind):
         strategy = order.properties.get("Strategy", "cluster")
         group_id = f"pg-{token_hex(9)[:17]}"
         order.site.world.placement_groups.add(PlacementGroup(order.site.region, name, group_id, strategy))
-        order.site.ec2.create_tags([group_id], order.tags)
+        order.tagged(group_id)
         return name
 
     def attributes(self, site: Site, physical_id: str) -> dict[str, str]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from moto.core.exceptions import ServiceException
+from werkzeug.exceptions import HTTPException
+
 from clusterctl.sandbox.cloud.stacks.kinds import Order, ResourceFailedError, ResourceKind, StillInUseError
 from clusterctl.sandbox.cloud.stacks.model import CANCELLED, Resource, Stack
 from clusterctl.sandbox.cloud.stacks.template import TemplateError
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
 
     from clusterctl.sandbox.cloud.site import Site
 
+_REFUSALS = (ResourceFailedError, TemplateError, ServiceException, HTTPException)  # the latter two are moto's
 POLL_S = 10.0
 STUBBORN_S = 420.0  # how long CloudFormation retries the deletion of something that is still in use
 
@@ -89,7 +93,7 @@ class StackEngine:
             name, wanted = resource.logical_id, resource.properties
             order = Order(self.site, stack.name, name, wanted, tags, declared.rehearsal)
             resource.physical_id = kind.create(order)
-        except (ResourceFailedError, TemplateError) as problem:
+        except _REFUSALS as problem:
             self._fail(stack, resource, str(problem))
             return
         stack.scope.physical_ids[resource.logical_id] = resource.physical_id
@@ -173,7 +177,7 @@ class StackEngine:
             kind.delete(self.site, resource.physical_id)
         except ResourceFailedError as problem:
             self._removal_failed(stack, resource, removal, str(problem))
-        except StillInUseError as problem:
+        except (StillInUseError, ServiceException, HTTPException) as problem:
             if patience_s <= 0:
                 self._removal_failed(stack, resource, removal, str(problem))
                 return

@@ -38,6 +38,11 @@ class Order:
         named = {tag["Key"]: tag["Value"] for tag in own} if isinstance(own, list) else dict(own)
         return self.stack_tags | named
 
+    def tagged(self, resource_id: str) -> str:
+        """Tag something of EC2 that was just made; its id."""
+        self.site.ec2.create_tags([resource_id], self.tags)
+        return resource_id
+
 
 class ResourceKind:
     """One type of resource. Durations are simulated seconds."""

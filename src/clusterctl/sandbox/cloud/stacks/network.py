@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from clusterctl.sandbox.cloud.site import tag_list
 from clusterctl.sandbox.cloud.stacks.kinds import Order, ResourceKind, StillInUseError
 
 if TYPE_CHECKING:
@@ -23,10 +22,10 @@ class Vpc(ResourceKind):
     create_s: ClassVar[float] = 12.0
 
     def create(self, order: Order) -> str:
-        vpc = order.site.ec2.create_vpc(order.properties["CidrBlock"], tags=tag_list(order.tags))
+        vpc = order.site.ec2.create_vpc(order.properties["CidrBlock"])
         for name in ("enable_dns_support", "enable_dns_hostnames"):
             order.site.ec2.modify_vpc_attribute(vpc.id, name, attr_value=True)
-        return str(vpc.id)
+        return order.tagged(vpc.id)
 
     def attributes(self, site: Site, physical_id: str) -> dict[str, str]:
         return {"CidrBlock": site.ec2.get_vpc(physical_id).cidr_block, "VpcId": physical_id}
@@ -49,14 +48,11 @@ class Subnet(ResourceKind):
     def create(self, order: Order) -> str:
         wanted = order.properties
         subnet = order.site.ec2.create_subnet(
-            vpc_id=wanted["VpcId"],
-            cidr_block=wanted["CidrBlock"],
-            availability_zone=wanted["AvailabilityZone"],
-            tags=tag_list(order.tags),
+            vpc_id=wanted["VpcId"], cidr_block=wanted["CidrBlock"], availability_zone=wanted["AvailabilityZone"]
         )
         if wanted.get("MapPublicIpOnLaunch"):
             order.site.ec2.modify_subnet_attribute(subnet.id, "map_public_ip_on_launch", attr_value=True)
-        return str(subnet.id)
+        return order.tagged(subnet.id)
 
     def attributes(self, site: Site, physical_id: str) -> dict[str, str]:
         subnet = site.ec2.get_subnet(physical_id)
@@ -79,7 +75,7 @@ class InternetGateway(ResourceKind):
     create_s: ClassVar[float] = 16.0
 
     def create(self, order: Order) -> str:
-        return str(order.site.ec2.create_internet_gateway(tags=tag_list(order.tags)).id)
+        return order.tagged(order.site.ec2.create_internet_gateway().id)
 
     def delete(self, site: Site, physical_id: str) -> None:
         if physical_id in site.ec2.internet_gateways:
@@ -115,7 +111,8 @@ class ElasticIp(ResourceKind):
     create_s: ClassVar[float] = 16.0
 
     def create(self, order: Order) -> str:
-        address = order.site.ec2.allocate_address("vpc", tags=order.tags)
+        address = order.site.ec2.allocate_address("vpc")
+        order.tagged(address.allocation_id)
         return str(address.public_ip)
 
     def attributes(self, site: Site, physical_id: str) -> dict[str, str]:
@@ -134,8 +131,8 @@ class NatGateway(ResourceKind):
 
     def create(self, order: Order) -> str:
         wanted = order.properties
-        made = order.site.ec2.create_nat_gateway(wanted["SubnetId"], wanted["AllocationId"], tags=tag_list(order.tags))
-        return str(made.id)
+        made = order.site.ec2.create_nat_gateway(wanted["SubnetId"], wanted["AllocationId"])
+        return order.tagged(made.id)
 
     def delete(self, site: Site, physical_id: str) -> None:
         gateway = site.ec2.nat_gateways.get(physical_id)
@@ -153,7 +150,7 @@ class RouteTable(ResourceKind):
     create_s: ClassVar[float] = 8.0
 
     def create(self, order: Order) -> str:
-        return str(order.site.ec2.create_route_table(order.properties["VpcId"], tags=tag_list(order.tags)).id)
+        return order.tagged(order.site.ec2.create_route_table(order.properties["VpcId"]).id)
 
     def delete(self, site: Site, physical_id: str) -> None:
         if physical_id in site.ec2.route_tables:

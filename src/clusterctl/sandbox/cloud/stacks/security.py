@@ -23,9 +23,9 @@ class SecurityGroup(ResourceKind):
         wanted = order.properties
         name = wanted.get("GroupName") or f"{order.stack_name}-{order.logical_id}"
         made = order.site.ec2.create_security_group(
-            name, wanted["GroupDescription"], vpc_id=wanted["VpcId"], tags=order.tags, force=True
+            name, wanted["GroupDescription"], vpc_id=wanted["VpcId"], force=True
         )
-        return str(made.id)
+        return order.tagged(made.id)
 
     def attributes(self, site: Site, physical_id: str) -> dict[str, str]:
         return {"GroupId": physical_id, "VpcId": site.ec2.get_security_group_from_id(physical_id).vpc_id}
@@ -61,7 +61,7 @@ def remove_group(site: Site, group_id: str) -> None:
 
 def _sources(group: Any) -> set[str]:
     rules = [*group.ingress_rules, *group.egress_rules]
-    return {str(source.get("GroupId")) for rule in rules for source in rule.source_groups}
+    return {str(rule.source_group.get("GroupId")) for rule in rules}
 
 
 class _Rule(ResourceKind):
