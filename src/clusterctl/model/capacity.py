@@ -9,6 +9,8 @@ from enum import Enum
 from clusterctl.model.failures import Failure
 from clusterctl.model.instances import InstanceType
 
+TAG_PURPOSE = "clusterctl:purpose"
+PROBE = "probe"
 ZONES_WITHOUT_EKS = frozenset({"use1-az3", "usw1-az2", "cac1-az3"})  # EKS user guide, network requirements
 
 
@@ -74,6 +76,11 @@ class Reservation:
     placement_group_arn: str = ""
     owner_id: str = ""
     tags: dict[str, str] = field(default_factory=dict, hash=False)
+
+    @property
+    def is_probe(self) -> bool:
+        """True if it was made as proof of capacity only, to be cancelled at once."""
+        return self.tags.get(TAG_PURPOSE) == PROBE
 
 
 @dataclass(frozen=True, slots=True)
