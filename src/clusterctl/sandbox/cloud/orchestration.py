@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from moto.eks.urls import url_paths as moto_eks_paths
+
 from clusterctl.sandbox.cloud import catalog
 from clusterctl.sandbox.cloud.autoscaling import ScalingResponse
 from clusterctl.sandbox.cloud.eks.api import EksResponse
@@ -22,15 +24,7 @@ if TYPE_CHECKING:
 
 _CLUSTER = "{0}/clusters/(?P<name>[^/]+)"
 _ONE = "(?P<thing>[^/]+)$"
-_EKS_PATHS = (
-    "{0}/clusters$",
-    f"{_CLUSTER}$",
-    f"{_CLUSTER}/node-groups$",
-    f"{_CLUSTER}/node-groups/{_ONE}",
-    f"{_CLUSTER}/node-groups/(?P<thing>[^/]+)/update-config$",
-    f"{_CLUSTER}/fargate-profiles$",
-    f"{_CLUSTER}/fargate-profiles/{_ONE}",
-    f"{_CLUSTER}/update-config$",
+_FURTHER_EKS_PATHS = (
     f"{_CLUSTER}/updates$",
     f"{_CLUSTER}/updates/{_ONE}",
     f"{_CLUSTER}/addons$",
@@ -42,7 +36,6 @@ _EKS_PATHS = (
     f"{_CLUSTER}/pod-identity-associations/{_ONE}",
     "{0}/cluster-versions$",
     "{0}/addons/supported-versions$",
-    "{0}/tags/(?P<thing>.+)$",
 )
 
 
@@ -134,7 +127,7 @@ def extension(world: World) -> Extension:
         name="orchestration",
         url_paths={
             "cloudformation": {"{0}/$": stacks.dispatch},
-            "eks": dict.fromkeys(_EKS_PATHS, eks.dispatch),
+            "eks": dict.fromkeys((*moto_eks_paths, *_FURTHER_EKS_PATHS), eks.dispatch),
             "autoscaling": {"{0}/$": scaling.dispatch},
         },
         preload=("cloudformation", "eks", "autoscaling", "iam", "sts"),
