@@ -24,7 +24,7 @@ RENEW_BEFORE = timedelta(minutes=2)
 READ_TRIES = 4
 _UNREACHABLE = (
     "connection refused", "i/o timeout", "no such host", "TLS handshake timeout", "connection reset by peer",
-    "network is unreachable", "no route to host", "context deadline exceeded", "Client.Timeout exceeded",
+    "network is unreachable", "no route to host", "Unable to connect to the server", "Client.Timeout exceeded",
     "unexpected EOF", ": EOF", "server is currently unable to handle the request", "ServiceUnavailable",
     "etcdserver: request timed out", "cluster unreachable", "http2: client connection lost", "broken pipe",
 )  # fmt: skip

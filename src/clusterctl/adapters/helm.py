@@ -1,0 +1,107 @@
+"""Releases through the real helm: read as JSON, installed over whatever an earlier run has left."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from clusterctl.adapters.charts import ChartSource
+from clusterctl.adapters.kubesession import KubeSession
+from clusterctl.adapters.process import Tool
+from clusterctl.errors import ToolFailedError
+from clusterctl.model.components import same_version
+from clusterctl.model.kube import Component, KubeAccess, ReleaseState
+from clusterctl.ports import KubeWriter
+
+HOOKS_LIMIT_S = 300
+ABSENT = "release: not found"
+HELM_4 = (4, 0, 0)
+_CHART = re.compile(r"(?P<name>.+?)-(?P<version>v?\d+\.\d+\.\d+.*)")
+_HALF_UPGRADED = ("pending-upgrade", "pending-rollback")
+_HALF_MADE = ("pending-install", "uninstalling")
+
+
+class Helm:
+    """Implements ports.ReleaseReader and ports.Releases; `kube` applies CRDs, which helm never upgrades.
+
+    Workloads are not waited for here: the stage watches them, and can say why they do not come up.
+    """
+
+    def __init__(self, tool: Tool, session: KubeSession, charts: ChartSource, kube: KubeWriter) -> None:
+        self._tool = tool
+        self._session = session
+        self._charts = charts
+        self._kube = kube
+
+    def release(self, access: KubeAccess, name: str, namespace: str) -> ReleaseState:
+        found = self._listed(access, name, namespace)
+        if not found:
+            return ReleaseState(name, namespace)
+        chart = _CHART.fullmatch(found["chart"])
+        return ReleaseState(
+            name=name,
+            namespace=namespace,
+            status=found["status"],
+            chart=chart["name"] if chart else found["chart"],
+            chart_version=chart["version"] if chart else "",
+            revision=int(found.get("revision") or 0),
+            values=self._values(access, name, namespace),
+        )
+
+    def install(self, access: KubeAccess, component: Component, values: str) -> None:
+        """Install or upgrade; a release that an interrupted or failed run has left half made is mended first."""
+        before = self.release(access, component.release, component.namespace)
+        self._mend(access, before)
+        chart = self._charts.locate(component.chart)
+        if component.crds and before.exists and not same_version(before.chart_version, component.chart.version):
+            self._upgrade_crds(access, chart)
+        file = self._session.file(f"{component.name}-values.yaml", values)
+        self._change(
+            access, "upgrade", component.release, *chart, "--install", "--create-namespace",
+            "--namespace", component.namespace, "--values", str(file), "--reset-values", *self._forced(),
+        )  # fmt: skip
+
+    def uninstall(self, access: KubeAccess, name: str, namespace: str) -> None:
+        """Uninstall and wait until what it made is gone. An absent release is done already."""
+        try:
+            self._change(access, "uninstall", name, "--namespace", namespace, "--wait")
+        except ToolFailedError as problem:
+            if ABSENT not in problem.output:
+                raise
+
+    def _listed(self, access: KubeAccess, name: str, namespace: str) -> dict[str, Any] | None:
+        """The newest revision of a release, whatever its status: helm 3 hides all but two unless told each of them."""
+        statuses = ("--deployed", "--failed", "--pending", "--superseded", "--uninstalled", "--uninstalling")
+        text = self._read(access, "list", "--namespace", namespace, "--filter", f"^{re.escape(name)}$", *statuses)
+        found = json.loads(text or "[]")
+        return max(found, key=lambda one: int(one.get("revision") or 0)) if found else None
+
+    def _values(self, access: KubeAccess, name: str, namespace: str) -> dict[str, Any]:
+        return dict(json.loads(self._read(access, "get", "values", name, "--namespace", namespace) or "{}") or {})
+
+    def _mend(self, access: KubeAccess, release: ReleaseState) -> None:
+        if release.status in _HALF_UPGRADED:
+            self._change(access, "rollback", release.name, "--namespace", release.namespace, *self._forced())
+        elif release.status in _HALF_MADE or (release.status == "failed" and release.revision == 1):
+            self.uninstall(access, release.name, release.namespace)
+
+    def _upgrade_crds(self, access: KubeAccess, chart: Sequence[str]) -> None:
+        crds = self._session.run(self._tool, access, ("show", "crds", *chart), timeout_s=HOOKS_LIMIT_S)
+        if crds.strip():
+            self._kube.apply(access, crds)
+
+    def _forced(self) -> tuple[str, ...]:
+        """Fields that an operator or a hand has changed are set back; helm 3 does so without being told.
+
+        A release that helm 3 made is applied client-side by default, where helm 4 refuses to force.
+        """
+        return ("--server-side=true", "--force-conflicts") if self._tool.version >= HELM_4 else ()
+
+    def _read(self, access: KubeAccess, *arguments: str) -> str:
+        return self._session.read(self._tool, access, (*arguments, "--output", "json"))
+
+    def _change(self, access: KubeAccess, *arguments: str) -> None:
+        limits = ("--timeout", f"{HOOKS_LIMIT_S}s")
+        self._session.run(self._tool, access, (*arguments, *limits), timeout_s=2 * HOOKS_LIMIT_S)

@@ -1,0 +1,124 @@
+"""Kubernetes objects as the API gives them, turned into our facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from clusterctl.model.kube import PodProblem, WorkloadRef, WorkloadState
+from clusterctl.model.verification import EFA, GPU, NEURON, NodeFacts
+
+Json = Mapping[str, Any]
+HELM_RELEASE = "meta.helm.sh/release-name"
+_SUFFIXES = {"k": 10**3, "M": 10**6, "G": 10**9, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
+
+
+def node_facts(node: Json) -> NodeFacts:
+    """A node and the devices that it offers to pods."""
+    metadata, spec, status = node["metadata"], node.get("spec") or {}, node.get("status") or {}
+    labels = metadata.get("labels") or {}
+    allocatable = status.get("allocatable") or {}
+    conditions = {one["type"]: one for one in status.get("conditions") or ()}
+    return NodeFacts(
+        name=metadata["name"],
+        ready=(conditions.get("Ready") or {}).get("status") == "True",
+        instance_type=labels.get("node.kubernetes.io/instance-type", ""),
+        zone=labels.get("topology.kubernetes.io/zone", ""),
+        nodegroup=labels.get("eks.amazonaws.com/nodegroup", ""),
+        gpus=_count(allocatable.get(GPU)),
+        efa=_count(allocatable.get(EFA)),
+        neuron=_count(allocatable.get(NEURON)),
+        schedulable=not spec.get("unschedulable", False),
+        instance_id=spec.get("providerID", "").rpartition("/")[2],
+        labels=dict(labels),
+        taints=tuple((one["key"], one.get("value", ""), one["effect"]) for one in spec.get("taints") or ()),
+        conditions=tuple(_wrong(conditions)),
+    )
+
+
+def workload_state(ref: WorkloadRef, workload: Json, pods: Iterable[Json] = ()) -> WorkloadState:
+    """A DaemonSet, Deployment or StatefulSet, with the reasons of those of its pods that do not run."""
+    metadata, spec, status = workload["metadata"], workload["spec"], workload.get("status") or {}
+    pod_spec = spec["template"]["spec"]
+    wanted, ready, updated = _counts(ref.kind, spec, status)
+    seen = status.get("observedGeneration", 0) >= metadata.get("generation", 0)
+    return WorkloadState(
+        ref=ref,
+        exists=True,
+        wanted=wanted,
+        ready=ready,
+        current=seen and updated >= wanted and not metadata.get("deletionTimestamp"),
+        release=(metadata.get("annotations") or {}).get(HELM_RELEASE, ""),
+        image=pod_spec["containers"][0].get("image", ""),
+        spec=pod_spec,
+        problems=tuple(problem for pod in pods if (problem := pod_problem(pod))),
+    )
+
+
+def pod_problem(pod: Json) -> PodProblem | None:
+    """Why a pod does not run; None for one that does, that is done, or that is going."""
+    status, metadata = pod.get("status") or {}, pod["metadata"]
+    if metadata.get("deletionTimestamp") or status.get("phase") == "Succeeded":
+        return None
+    name, node = metadata["name"], _node_of(pod)
+    statuses = (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ()))
+    for container in statuses:
+        if stopped := _stopped(container):
+            return PodProblem(name, node, *stopped)
+    conditions = {one["type"]: one for one in status.get("conditions") or ()}
+    scheduled = conditions.get("PodScheduled") or {}
+    if scheduled.get("status") == "False":
+        return PodProblem(name, node, scheduled.get("reason", "Unschedulable"), scheduled.get("message", ""))
+    if (conditions.get("Ready") or {}).get("status") == "True":
+        return None
+    return PodProblem(name, node, status.get("reason") or status.get("phase", "Pending"), status.get("message", ""))
+
+
+def _stopped(container: Json) -> tuple[str, str] | None:
+    """The reason and message of a container that waits or has ended badly."""
+    state = container.get("state") or {}
+    ended = state.get("terminated") or {}
+    if ended.get("exitCode"):
+        return ended.get("reason", "Error"), ended.get("message") or f"exit code {ended['exitCode']}"
+    waiting = state.get("waiting") or {}
+    if waiting.get("reason") in (None, "PodInitializing"):
+        return None
+    last = (container.get("lastState") or {}).get("terminated") or {}
+    return waiting["reason"], last.get("message") or waiting.get("message", "")
+
+
+def _node_of(pod: Json) -> str:
+    """Its node. A DaemonSet's pod names the one it is meant for before it is scheduled."""
+    spec = pod.get("spec") or {}
+    if name := spec.get("nodeName"):
+        return str(name)
+    required = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(
+        "requiredDuringSchedulingIgnoredDuringExecution"
+    )
+    for term in (required or {}).get("nodeSelectorTerms") or ():
+        for match in term.get("matchFields") or ():
+            if match.get("key") == "metadata.name" and match.get("values"):
+                return str(match["values"][0])
+    return ""
+
+
+def _counts(kind: str, spec: Json, status: Json) -> tuple[int, int, int]:
+    """Wanted, ready and updated pods."""
+    if kind == "DaemonSet":
+        wanted = status.get("desiredNumberScheduled", 0)
+        return wanted, status.get("numberReady", 0), status.get("updatedNumberScheduled", 0)
+    return spec.get("replicas", 1), status.get("readyReplicas", 0), status.get("updatedReplicas", 0)
+
+
+def _wrong(conditions: Mapping[str, Json]) -> Iterable[str]:
+    """The reasons of the conditions that are not as they should be: `…Ready` true, all others false."""
+    for kind, condition in conditions.items():
+        if (condition.get("status") == "True") != kind.endswith("Ready"):
+            yield condition.get("reason") or kind
+
+
+def _count(quantity: str | None) -> int:
+    """An extended resource's quantity, which Kubernetes may also write as `1k`."""
+    text = str(quantity or "0")
+    digits = text.rstrip("kMGi")
+    return int(digits or 0) * _SUFFIXES.get(text[len(digits) :], 1)
