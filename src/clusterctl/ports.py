@@ -73,6 +73,12 @@ class ReleaseReader(Protocol):
     def release(self, access: KubeAccess, name: str, namespace: str) -> ReleaseState: ...
 
 
+class KubeconfigReader(Protocol):
+    def path(self, cluster: str, region: str) -> str: ...
+    def current(self, access: KubeAccess) -> bool:
+        """Whether the file is there and leads to this very API."""
+
+
 class LeftoverReader(Protocol):
     """Searches by tag and by VPC for what belongs to a cluster and is still there."""
 
@@ -133,9 +139,7 @@ class KubeWriter(Protocol):
     def delete_all(self, access: KubeAccess, resource: str, selector: str = "") -> None: ...
 
 
-class KubeconfigWriter(Protocol):
-    def path(self, cluster: str, region: str) -> str: ...
-    def current(self, access: KubeAccess) -> bool: ...
+class KubeconfigWriter(KubeconfigReader, Protocol):
     def write(self, access: KubeAccess) -> str: ...
     def remove(self, cluster: str, region: str) -> None: ...
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import assert_never
 
 from clusterctl.engine.actions import (
@@ -114,7 +114,7 @@ class Executor:
         hands = self._hands
         match action:
             case WriteKubeconfig(access=access):
-                hands.kubeconfig.write(access)
+                self._remember_kubeconfig(hands.kubeconfig.write(access))
             case InstallRelease(access=access, component=component, values=values):
                 hands.releases.install(access, component, values)
             case RemoveRelease(access=access, release=release, namespace=namespace):
@@ -132,6 +132,12 @@ class Executor:
                 hands.placement.remove()
             case _:
                 assert_never(action)
+
+    def _remember_kubeconfig(self, path: str) -> None:
+        """The placement file is the way back to the cluster, so it says where its kubeconfig is."""
+        placement = self._hands.placement.load()
+        if placement and placement.kubeconfig != path:
+            self._hands.placement.save(replace(placement, kubeconfig=path))
 
 
 def _facts(action: Action) -> dict[str, str]:

@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import Enum
 
 from clusterctl.model.failures import Failure
-from clusterctl.model.kube import KubeAccess
+from clusterctl.model.kube import KubeAccess, parse_version
 
 ADDONS = ("vpc-cni", "coredns", "kube-proxy", "metrics-server", "eks-pod-identity-agent")
 TAG_RUN = "clusterctl:run"
@@ -153,3 +153,13 @@ class ClusterState:
     def access(self) -> KubeAccess:
         """How its API is reached; the endpoint is empty until there is one."""
         return KubeAccess(self.region, self.name, self.endpoint, self.certificate_authority)
+
+
+def cluster_notices(state: ClusterState, wanted_version: str) -> tuple[str, ...]:
+    """What the user should know of a cluster that is used as it stands."""
+    notices = []
+    if state.exists and not state.ours:
+        notices.append(f"cluster {state.name} was not made by clusterctl: it is only added to, and never deleted")
+    if state.version and parse_version(state.version) < parse_version(wanted_version):
+        notices.append(f"cluster {state.name} runs Kubernetes {state.version}, {wanted_version} was asked for")
+    return tuple(notices)

@@ -5,6 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from clusterctl.errors import (
+    AccessError,
+    CapacityUnavailableError,
+    ClusterctlError,
+    QuotaTooSmallError,
+    StageIncompleteError,
+)
 from clusterctl.model.cluster import NodegroupState, ScalingActivity
 from clusterctl.model.failures import Cause, Failure, Remedy, classify, root_cause
 
@@ -51,6 +58,23 @@ def final_cause(state: NodegroupState, since: datetime) -> Failure:
     return found or classify(
         "Unknown", f"node group is {state.status or 'absent'}, stack is {state.stack.status or 'absent'}"
     )
+
+
+_ERRORS: dict[Cause, type[ClusterctlError]] = {
+    Cause.CAPACITY: CapacityUnavailableError,
+    Cause.NOT_OFFERED: CapacityUnavailableError,
+    Cause.ADDRESSES: CapacityUnavailableError,
+    Cause.RESERVATION: CapacityUnavailableError,
+    Cause.QUOTA: QuotaTooSmallError,
+    Cause.DENIED: AccessError,
+    Cause.CREDENTIALS: AccessError,
+    Cause.ACCOUNT: AccessError,
+}
+
+
+def launch_error(failure: Failure, message: str, *, hint: str = "", details: str = "") -> ClusterctlError:
+    """The error for a launch that failed for good: its class, and so the exit code, follows the cause."""
+    return _ERRORS.get(failure.cause, StageIncompleteError)(message, hint=hint, details=details)
 
 
 def _launch_code(code: str) -> str:

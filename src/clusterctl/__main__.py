@@ -1,0 +1,7 @@
+"""`python -m clusterctl`."""
+
+from __future__ import annotations
+
+from clusterctl.cli.main import run
+
+run()
