@@ -21,7 +21,7 @@ from clusterctl.engine.events import (
 )
 from clusterctl.engine.executor import Executor
 from clusterctl.engine.outputs import Outputs
-from clusterctl.engine.stage import Stage
+from clusterctl.engine.stage import Judge, Stage
 from clusterctl.engine.waiting import look_until
 from clusterctl.errors import StageIncompleteError
 from clusterctl.ports import Clock
@@ -191,6 +191,8 @@ class Pipeline:
         if stage.plan(inputs, seen):
             return seen, True
         if reason := stage.waiting_for(inputs, seen):
+            if isinstance(stage, Judge):
+                raise stage.verdict(inputs, seen)
             raise StageIncompleteError(
                 f"stage {stage.name}: {reason}", hint=f"clusterctl {stage.name} goes on from here"
             )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from clusterctl.engine.actions import Plan
 from clusterctl.engine.outputs import Outputs
+from clusterctl.errors import ClusterctlError
 
 T = TypeVar("T")
 
@@ -33,3 +34,10 @@ class Stage(Protocol[T]):
 
     def waiting_for(self, inputs: Outputs, observed: T) -> str: ...
     def expect(self, inputs: Outputs, observed: T) -> T: ...
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """A stage that can say what it means when the world has not settled within its patience."""
+
+    def verdict(self, inputs: Outputs, observed: Any) -> ClusterctlError: ...

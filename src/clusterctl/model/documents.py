@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from clusterctl.model.capacity import Candidate
+from clusterctl.model.leftovers import Resource
+from clusterctl.model.verification import Check, CheckState, NodeFacts, Verification
 
 
 def candidate_document(candidate: Candidate) -> dict[str, Any]:
@@ -42,4 +44,65 @@ def candidates_document(candidates: Iterable[Candidate]) -> dict[str, Any]:
     return {
         "candidates": [candidate_document(one) for one in ranked],
         "best": candidate_document(best) if best else None,
+    }
+
+
+def verification_document(verification: Verification) -> dict[str, Any]:
+    """The verdict on a cluster, node by node and check by check."""
+    expected, nodes = verification.expected, verification.nodes
+    return {
+        "expected": {
+            "nodes": expected.nodes,
+            "instance_type": expected.instance_type,
+            "zone": expected.zone,
+            "gpus_per_node": expected.gpus_per_node,
+            "efa_per_node": expected.efa_per_node,
+            "neuron_per_node": expected.neuron_per_node,
+        },
+        "nodes": [_node_document(node) for node in nodes],
+        "totals": {
+            "nodes": len(nodes),
+            "ready": sum(node.ready for node in nodes),
+            "gpus": sum(node.gpus for node in nodes),
+            "efa": sum(node.efa for node in nodes),
+            "neuron": sum(node.neuron for node in nodes),
+        },
+        "checks": [_check_document(check) for check in verification.checks],
+    }
+
+
+def _node_document(node: NodeFacts) -> dict[str, Any]:
+    return {
+        "name": node.name,
+        "ready": node.ready,
+        "instance_type": node.instance_type,
+        "zone": node.zone,
+        "gpus": node.gpus,
+        "efa": node.efa,
+        "neuron": node.neuron,
+        "problems": list(node.problems),
+    }
+
+
+def _check_document(check: Check) -> dict[str, Any]:
+    """`ok` is true only for a check that ran and held; one that did not run is marked, and never ok."""
+    return {
+        "id": check.check_id,
+        "ok": check.state is CheckState.OK,
+        "skipped": check.state is CheckState.SKIPPED,
+        "severity": check.severity,
+        "message": check.message,
+        "remedy": check.remedy,
+    }
+
+
+def resource_document(resource: Resource) -> dict[str, Any]:
+    """Something that is left on AWS, and the command that removes it."""
+    return {
+        "kind": resource.kind.value,
+        "id": resource.resource_id,
+        "region": resource.region,
+        "monthly_usd": resource.monthly_usd,
+        "command": resource.command,
+        "why": resource.why,
     }

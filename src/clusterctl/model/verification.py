@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from clusterctl.errors import VerificationError
 from clusterctl.model.instances import InstanceType
 
 GPU = "nvidia.com/gpu"
@@ -75,6 +76,26 @@ class Verification:
     @property
     def ok(self) -> bool:
         return bool(self.checks) and all(check.state is CheckState.OK for check in self.checks)
+
+    @property
+    def failures(self) -> tuple[Check, ...]:
+        """The checks that are not ok, those that failed before those that could not run."""
+        wrong = [check for check in self.checks if check.state is not CheckState.OK]
+        return tuple(sorted(wrong, key=lambda check: check.state is CheckState.SKIPPED))
+
+
+class FailedVerificationError(VerificationError):
+    """The verdict with everything that led to it, for whoever prints it."""
+
+    def __init__(self, verification: Verification) -> None:
+        failures = verification.failures
+        bad = [node for node in verification.nodes if node.problems]
+        super().__init__(
+            "; ".join(check.message for check in failures) or "nothing was checked",
+            hint=next((check.remedy for check in failures if check.remedy), ""),
+            details="\n".join(f"{node.name}: {', '.join(node.problems)}" for node in bad),
+        )
+        self.verification = verification
 
 
 def expect(nodes: int, kind: InstanceType, zone: str = "") -> Expected:

@@ -33,9 +33,9 @@ def neuron_values(instance_types: Sequence[str], taints: Sequence[str] = ()) -> 
     )
 
 
-def kuberay_values(gang_scheduler: str = "") -> str:
-    """Values of the chart kuberay-operator. `gang_scheduler` must be installed before: the operator needs its CRDs."""
-    return render("manifests/kuberay/values.yaml.j2", gang_scheduler=gang_scheduler, **ROLE_SYSTEM)
+def kuberay_values() -> str:
+    """Values of the chart kuberay-operator."""
+    return render("manifests/kuberay/values.yaml.j2", **ROLE_SYSTEM)
 
 
 def parse_values(text: str) -> dict[str, Any]:
