@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from clusterctl.model.capacity import Candidate, ProbeOutcome, Question, Reservation, Source, Zone
+from clusterctl.model.capacity import Candidate, ProbeOutcome, Question, Reservation, Source, Verdict, Zone
+from clusterctl.model.cluster import NodegroupState
 from clusterctl.model.instances import InstanceType
 from clusterctl.model.placement import Placement
 from clusterctl.model.ranking import choose
 from clusterctl.model.run import RunContext
+from clusterctl.model.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,20 @@ class Asked:
     probe: bool = False
     save: bool = True
     gpus_per_node: int | None = None
+
+
+def asked_of(settings: Settings, regions: Sequence[str] = (), *, probe: bool = False, save: bool = True) -> Asked:
+    """What settings ask for; `regions` stands for the settings' own where all regions are to be searched."""
+    question = Question(
+        instance_types=settings.types,
+        nodes=settings.gpu_node_count,
+        regions=tuple(regions) or settings.search_regions,
+        zones=tuple(dict.fromkeys((*settings.azs, *filter(None, [settings.gpu_az])))),
+        cluster=settings.cluster_name,
+        reservation_id=settings.capacity_reservation_id,
+        priced=(settings.system_node_type,),
+    )
+    return Asked(question, settings.gpu_nodegroup_name, probe, save, settings.gpus_per_node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +91,30 @@ class Decision:
         """The usable places of the chosen region, best first: where a node group may fall back to."""
         place = self.candidate
         return tuple(one for one in self.candidates if one.region == place.region and one.usable)
+
+
+def standing_first(
+    candidates: Sequence[Candidate], state: NodegroupState, reservation: Reservation | None
+) -> tuple[Candidate, ...]:
+    """The place where a node group stands, then the others as they were ranked."""
+    here = [one for one in candidates if one.zone in state.zones]
+    if not here:
+        return tuple(candidates)
+    source = Source.UNPROBED
+    if reservation:
+        source = Source.CAPACITY_BLOCK if reservation.is_block else Source.RESERVATION
+    standing = replace(
+        here[0],
+        offered=True,
+        verdict=Verdict.AVAILABLE,
+        source=source,
+        reason=f"node group {state.name} stands here ({state.status})",
+        subnet="yes",
+        subnet_id=next(iter(state.subnets), here[0].subnet_id),
+        reservation_id=state.reservation_id,
+    )
+    others = [one for one in candidates if one is not here[0]]
+    return tuple(replace(one, rank=number) for number, one in enumerate((standing, *others), start=1))
 
 
 def placement_of(candidate: Candidate, asked: Asked, run: RunContext, before: Placement | None) -> Placement:

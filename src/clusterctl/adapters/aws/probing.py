@@ -15,6 +15,7 @@ from clusterctl.adapters.aws.reservations import list_alive, look_up, read_reser
 from clusterctl.adapters.aws.session import AwsSession, Purpose
 from clusterctl.errors import LeftoversError
 from clusterctl.model.capacity import ProbeOutcome, Reservation, ReservationOrder
+from clusterctl.model.cluster import TAG_EXPIRES
 from clusterctl.model.failures import Cause, Failure, Remedy, Scope
 from clusterctl.model.instances import quota_family
 from clusterctl.ports import Clock, Journal
@@ -158,6 +159,7 @@ class Ec2Prober:
 
     def _parameters(self, order: ReservationOrder) -> dict[str, Any]:
         end = (self._clock.now() + timedelta(seconds=order.lifetime_s)).replace(microsecond=0)
+        tags = {**dict(order.tags), TAG_EXPIRES: end.isoformat()}
         return {
             "ClientToken": order.client_token,
             "InstanceType": order.instance_type,
@@ -170,7 +172,7 @@ class Ec2Prober:
             "TagSpecifications": [
                 {
                     "ResourceType": "capacity-reservation",
-                    "Tags": [{"Key": key, "Value": value} for key, value in order.tags],
+                    "Tags": [{"Key": key, "Value": value} for key, value in tags.items()],
                 }
             ],
         }

@@ -89,7 +89,9 @@ class RegionSurvey:
         return {code: running.get(code, 0) + idle.get(code, 0) for code in running.keys() | idle.keys()}
 
     def _quotas(self) -> Any:
-        codes = dict.fromkeys(quota_code(name) for name in self._question.instance_types)
+        offered = {name for name, _ in self._answers.get("offerings", ())}
+        names = [name for name in self._question.instance_types if name in offered or not offered]
+        codes = dict.fromkeys(quota_code(name) for name in names)
         missing = [self._problems[part] for part in ("reservations", "running") if part in self._problems]
         problem = f"what runs is unknown, {missing[0].cause.value}: {missing[0].message}" if missing else ""
         used = None if missing else self._answers["running"]
