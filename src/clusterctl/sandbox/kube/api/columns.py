@@ -20,6 +20,7 @@ class Columns(NamedTuple):
 
     names: str
     cells: Callable[[Object, datetime], list[Any]]
+    named: bool = True  # events go by what they are about, not by their names
 
 
 def age(timestamp: str | None, now: datetime) -> str:
@@ -202,7 +203,7 @@ COLUMNS = {
     "Namespace": Columns("Status,Age", lambda o, now: [_first(o, ".status.phase", ""), _age(o, now)]),
     "ConfigMap": Columns("Data,Age", lambda o, now: [_count(o, "data", "binaryData"), _age(o, now)]),
     "Secret": Columns("Type,Data,Age", lambda o, now: [o.get("type", ""), _count(o, "data"), _age(o, now)]),
-    "Event": Columns("Last Seen,Type,Reason,Object,Message", _event),
+    "Event": Columns("Last Seen,Type,Reason,Object,Message", _event, named=False),
     "PersistentVolumeClaim": Columns(
         "Status,Volume,Capacity,Access Modes,StorageClass,VolumeAttributesClass,Age,+VolumeMode", _claim
     ),

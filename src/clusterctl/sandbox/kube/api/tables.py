@@ -35,7 +35,8 @@ class TableMaker:
 
     def _definitions(self) -> list[Object]:
         name = {"name": "Name", "type": "string", "format": "name", "description": "Name", "priority": 0}
-        return [name, *(self._custom_definitions() or self._builtin_definitions())]
+        columns = self._custom_definitions() or self._builtin_definitions()
+        return [name, *columns] if self._columns().named else columns
 
     def _builtin_definitions(self) -> list[Object]:
         return [
@@ -62,7 +63,8 @@ class TableMaker:
         ]
 
     def _row(self, obj: Object) -> Object:
-        row: Object = {"cells": [obj["metadata"]["name"], *self._cells(obj)]}
+        cells = self._cells(obj)
+        row: Object = {"cells": [obj["metadata"]["name"], *cells] if self._columns().named else cells}
         if self.include == "Object":
             row["object"] = obj
         elif self.include != "None":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -87,7 +88,9 @@ class Apply:
         others = {m: decode(e.get("fieldsV1") or {}) for m, e in entries.items() if m != self.manager}
         kept = self._settle(others, applied, before)
         merged = self._merge(live, config)
-        self._drop(merged, mine - set(applied) - set().union(*kept.values()))
+        owned = set(applied).union(*kept.values())
+        above = _ancestors(owned)
+        self._drop(merged, {path for path in mine - owned if not _stays(path, above)})
         alive = set(owned_fields(merged, self.structure))
         kept = {m: {p for p in paths if p in alive or p not in before} for m, paths in kept.items()}
         merged["metadata"]["managedFields"] = self._managed(entries, kept, set(applied))
@@ -173,6 +176,19 @@ def _merge_list(live: list[Any], applied: list[Any], structure: Structure) -> li
     new = {rule.key_of(item): item for item in applied}
     merged = {**old, **{k: _merge_value(old.get(k), item, structure.item) for k, item in new.items()}}
     return [merged[key] for key in applied_order(list(old), list(new))]
+
+
+def _ancestors(paths: Iterable[Path]) -> set[Path]:
+    return {path[:length] for path in paths for length in range(1, len(path))}
+
+
+def _stays(path: Path, above: set[Path]) -> bool:
+    """Whether somebody owns something below: in a map once applied empty, or in an item, which needs its keys."""
+    if path[-1] == ITEM:
+        return path[:-1] in above
+    if len(path) > 1 and path[-2].startswith("k:") and path[:-1] in above:
+        return path[-1].removeprefix("f:") in json.loads(path[-2].removeprefix("k:"))
+    return path in above
 
 
 def _by_depth(path: Path) -> list[tuple[bool, str]]:
