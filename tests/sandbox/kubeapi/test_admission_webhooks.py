@@ -26,8 +26,8 @@ def install(world: HandTurned, **changes: Any) -> None:
     world.create("validatingwebhookconfigurations", configuration, None, GROUP)
 
 
-def attempt(world: HandTurned, name: str = "c", **metadata: Any) -> None:
-    world.create("configmaps", {"metadata": {"name": name, **metadata}})
+def attempt(world: HandTurned, name: str = "c", **metadata: Any) -> Any:
+    return world.create("configmaps", {"metadata": {"name": name, **metadata}})
 
 
 def test_without_a_ready_endpoint_the_write_is_refused_in_the_real_words(world: HandTurned) -> None:
@@ -48,12 +48,12 @@ def test_with_a_ready_endpoint_it_passes(world: HandTurned) -> None:
         "endpoints": [{"addresses": ["10.0.0.1"], "conditions": {"ready": True}}],
     }
     world.create("endpointslices", slice_, "hooks", "discovery.k8s.io")
-    attempt(world)
+    assert attempt(world)["metadata"]["uid"]
 
 
 def test_one_that_fails_open_refuses_nothing(world: HandTurned) -> None:
     install(world, failurePolicy="Ignore")
-    attempt(world)
+    assert attempt(world)["metadata"]["uid"]
 
 
 def test_rules_and_selectors_say_what_is_covered(world: HandTurned) -> None:
@@ -67,4 +67,4 @@ def test_rules_and_selectors_say_what_is_covered(world: HandTurned) -> None:
 def test_a_namespace_can_be_left_out(world: HandTurned) -> None:
     name = "kubernetes.io/metadata.name"
     install(world, namespaceSelector={"matchExpressions": [{"key": name, "operator": "NotIn", "values": ["default"]}]})
-    attempt(world)
+    assert attempt(world)["metadata"]["uid"]

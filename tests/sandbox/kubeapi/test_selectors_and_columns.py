@@ -31,7 +31,7 @@ LABELS = {"app": "web", "tier": "gold"}
         ("zone notin (a,b)", True),
     ],
 )
-def test_label_selectors(selector: str, matches: bool) -> None:  # noqa: FBT001
+def test_a_label_selector_matches_what_kubernetes_would(selector: str, matches: bool) -> None:  # noqa: FBT001
     assert label_test(selector)(LABELS) is matches
 
 
