@@ -75,6 +75,7 @@ class ReleaseReader(Protocol):
 
 class KubeconfigReader(Protocol):
     def path(self, cluster: str, region: str) -> str: ...
+    def exists(self, cluster: str, region: str) -> bool: ...
     def current(self, access: KubeAccess) -> bool:
         """Whether the file is there and leads to this very API."""
 

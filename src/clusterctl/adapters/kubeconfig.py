@@ -35,6 +35,9 @@ class KubeconfigFiles:
     def path(self, cluster: str, region: str) -> str:
         return str(self._file(cluster, region))
 
+    def exists(self, cluster: str, region: str) -> bool:
+        return self._file(cluster, region).exists()
+
     def current(self, access: KubeAccess) -> bool:
         """Whether the file is there and leads to this very API."""
         try:

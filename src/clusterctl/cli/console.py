@@ -162,10 +162,8 @@ class LiveConsole(AbstractContextManager["LiveConsole"]):
 Console = LineConsole | LiveConsole
 
 
-def open_console(stages: tuple[str, ...], now: Callable[[], datetime], *, color: bool, quiet: bool) -> Console:
-    """The live view on a terminal, lines elsewhere; nothing but notices when quiet."""
-    if quiet:
-        return LineConsole(now(), write=lambda _: None)
+def open_console(stages: tuple[str, ...], now: Callable[[], datetime], *, color: bool) -> Console:
+    """The live view on a terminal, lines elsewhere."""
     if sys.stderr.isatty():
         return LiveConsole(stages, now, color=color)
     return LineConsole(now())

@@ -36,8 +36,7 @@ def error_document(problem: ClusterctlError) -> dict[str, Any]:
 
 def failed_document(command: str, problem: ClusterctlError) -> dict[str, Any]:
     """The document of a command that failed before it had anything else to say."""
-    extra = getattr(problem, "document", None) or {}
-    return {"schema": schema(command), "ok": False, **extra, "error": error_document(problem)}
+    return {"schema": schema(command), "ok": False, **problem.document, "error": error_document(problem)}
 
 
 def write_error(problem: ClusterctlError, *, verbose: bool) -> None:

@@ -82,3 +82,13 @@ def node_rows(verification: Mapping[str, Any]) -> Rows:
 
 
 NODE_COLUMNS = ("Node", "Ready", "Type", "Zone", "#GPUs", "#EFA", "#Neuron", "Problems")
+
+
+def check_lines(verification: Mapping[str, Any]) -> list[str]:
+    """A line for each check, with the remedy of those that failed."""
+    lines = []
+    for check in verification["checks"]:
+        mark = "·" if check["skipped"] else "✓" if check["ok"] else "✗"
+        remedy = f"  ->  {check['remedy']}" if check["remedy"] else ""
+        lines.append(f"{mark} {check['id']:<14} {check['message']}{remedy}")
+    return lines

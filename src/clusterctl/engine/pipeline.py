@@ -40,6 +40,14 @@ class StagePlan:
 
 
 @dataclass(frozen=True, slots=True)
+class Preview:
+    """A whole plan, and what the world would look like after it."""
+
+    plans: tuple[StagePlan, ...]
+    outputs: Outputs
+
+
+@dataclass(frozen=True, slots=True)
 class StageResult:
     """How a stage ended: done, unchanged, failed or skipped."""
 
@@ -77,7 +85,7 @@ class Pipeline:
         self._clock = clock
         self._emit = emit
 
-    def preview(self, outputs: Outputs) -> tuple[StagePlan, ...]:
+    def preview(self, outputs: Outputs) -> Preview:
         """Read the world and say what would be done. Changes nothing."""
         plans = []
         for name in self._graph(outputs).static_order():
@@ -87,7 +95,7 @@ class Pipeline:
             plan = stage.plan(inputs, observed)
             plans.append(StagePlan(name, plan))
             outputs = outputs.with_value(stage.expect(inputs, observed) if plan else observed)
-        return tuple(plans)
+        return Preview(tuple(plans), outputs)
 
     def apply(self, outputs: Outputs) -> RunResult:
         """Run every stage to its end. A failure lets running stages finish and starts no new ones."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from clusterctl.model.capacity import Candidate
 from clusterctl.model.leftovers import Resource
+from clusterctl.model.target import Remains
 from clusterctl.model.verification import Check, CheckState, NodeFacts, Verification
 
 
@@ -106,3 +107,11 @@ def resource_document(resource: Resource) -> dict[str, Any]:
         "command": resource.command,
         "why": resource.why,
     }
+
+
+def remains_document(remains: Remains) -> dict[str, Any]:
+    """What a teardown left: on purpose, and because it could not be removed."""
+    kept = [{"id": one.resource_id, "why": one.why or "data: --purge-volumes removes it"} for one in remains.kept]
+    if remains.kept_cluster:
+        kept.append({"id": "cluster", "why": remains.kept_cluster})
+    return {"kept": kept, "leftovers": [resource_document(one) for one in remains.removable]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -81,3 +81,35 @@ class Findings:
 
     resources: tuple[Resource, ...] = ()
     unsearched: dict[ResourceKind, Failure] = field(default_factory=dict, hash=False)
+
+
+HOURS_A_MONTH = 730
+PRICES_CHECKED_ON = "2026-11-30"  # list prices of us-east-1; other regions differ by some percent
+GIB_MONTH_USD = {"gp3": 0.08, "gp2": 0.10, "io1": 0.125, "io2": 0.125, "st1": 0.045, "sc1": 0.015, "standard": 0.05}
+SNAPSHOT_GIB_MONTH_USD = 0.05
+HOURLY_USD = {
+    ResourceKind.NAT_GATEWAY: 0.045,
+    ResourceKind.LOAD_BALANCER: 0.0225,
+    ResourceKind.CLASSIC_LOAD_BALANCER: 0.025,
+    ResourceKind.ADDRESS: 0.005,
+}
+
+
+_MARKS = (  # tags whose value is a cluster's name: ours, eksctl's, EKS's, those of controllers inside the cluster
+    "clusterctl:cluster", "alpha.eksctl.io/cluster-name", "eks:cluster-name", "aws:eks:cluster-name",
+    "eks:eks-cluster-name", "elbv2.k8s.aws/cluster", "cluster.k8s.amazonaws.com/name", "KubernetesCluster",
+)  # fmt: skip
+
+
+def mark_keys(cluster: str) -> tuple[str, ...]:
+    """The tag keys by which AWS can be asked for candidates; names_cluster then judges their values."""
+    return (_owned_by(cluster), *_MARKS)
+
+
+def names_cluster(tags: Mapping[str, str], cluster: str) -> bool:
+    """True if a mark says that the thing belongs to the cluster of this name. What is `shared` does not."""
+    return tags.get(_owned_by(cluster)) == "owned" or any(tags.get(key) == cluster for key in _MARKS)
+
+
+def _owned_by(cluster: str) -> str:
+    return f"kubernetes.io/cluster/{cluster}"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import threading
 from collections.abc import Iterable
 
 from clusterctl.adapters.aws.faults import translated
 from clusterctl.adapters.aws.session import AwsSession
 from clusterctl.errors import UsageError
-from clusterctl.model.names import nearest
 
 
 class Regions:
@@ -27,7 +27,7 @@ class Regions:
         known = self._all()
         for region in wanted:
             if region not in known:
-                meant = nearest(region, known)
+                meant = " or ".join(sorted(difflib.get_close_matches(region, known, n=2, cutoff=0.8)))
                 raise UsageError(
                     f"there is no region {region}",
                     hint=f"did you mean {meant}?" if meant else "aws ec2 describe-regions --all-regions",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,10 @@ class AwsSurvey:
     def instance_type(self, region: str, name: str) -> InstanceType | None:
         with translated(f"look for {name} in {region}"):
             return offerings.instance_types(self._aws.client("ec2", region), [name]).get(name)
+
+    def prices(self, region: str, names: Collection[str]) -> dict[str, float]:
+        """USD an hour, On-Demand; what nobody sells On-Demand is missing."""
+        return self._prices.ask(names).of(region, names)
 
     def similar_types(self, region: str, name: str) -> tuple[str, ...]:
         """Types of the region whose names look most like this one, at most five."""

@@ -190,7 +190,6 @@ def _delete_cluster_stack(session: Session, name: str, options: DeletionOptions)
     stack = cluster_stack(name)
     if session.stacks.status(stack) == "":
         return
-    session.console.info(f'will delete stack "{stack}"')
     stack_id = session.stacks.delete(stack)
     if options.wait:
         session.stacks.await_deletion(stack, stack_id)

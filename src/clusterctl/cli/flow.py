@@ -1,0 +1,140 @@
+"""What deploy-all and the single stages share: plan, one question, run, and say what came of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.cli.result import as_error, error_document, note, schema, write_error, write_json, write_text
+from clusterctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from clusterctl.cli.command import Invocation
+    from clusterctl.engine.pipeline import RunResult
+    from clusterctl.wiring.bench import Bench
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """What the caller wants of a set of stages."""
+
+    stages: tuple[str, ...]
+    plan_only: bool = False
+    yes: bool = False
+
+
+def run_stages(invocation: Invocation, bench: Bench, steps: Steps) -> int:
+    """Plan or run stages. Returns the exit code."""
+    if steps.plan_only:
+        _show_plan(invocation, bench, steps)
+        return 0
+    if not (steps.yes or bench.settings.assume_yes):
+        _ask(invocation, bench, steps)
+    result = _run(invocation, bench, steps)
+    document = _document(invocation.command, bench, result)
+    if invocation.json:
+        write_json(document)
+    else:
+        _show_result(invocation, document)
+    if result.error is None:
+        return 0
+    error = as_error(result.error)
+    write_error(error, verbose=bool(invocation.verbose))
+    return error.exit_code
+
+
+def require_terminal(question: str) -> None:
+    """Raise UsageError where nobody can answer."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(f"nobody is here to answer: {question}", hint="say --yes to go on without a question")
+
+
+def confirm(question: str) -> None:
+    """One question; anything but yes ends the run with nothing made."""
+    require_terminal(question)
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise UsageError("not confirmed, nothing was changed")
+
+
+def _ask(invocation: Invocation, bench: Bench, steps: Steps) -> None:
+    question = "Go on?"
+    require_terminal(question)
+    note("\n".join(_plan_text(invocation, bench, steps)))
+    confirm(question)
+
+
+def _plan_text(invocation: Invocation, bench: Bench, steps: Steps) -> list[str]:
+    from clusterctl.cli.plan import plan_lines
+
+    return [
+        f"clusterctl {invocation.command} would, in this order:",
+        *plan_lines(bench.preview(steps.stages)),
+        *_price(bench),
+    ]
+
+
+def _price(bench: Bench) -> list[str]:
+    from clusterctl.cli.tables import usd
+
+    cost = bench.cost()
+    lines = [f"  {line.count} x {line.what}: {usd(line.hourly_usd)} USD/h" for line in cost.lines]
+    total = [f"  together {usd(cost.hourly_usd)} USD/h"]
+    if bench.run.expires_at and bench.settings.lifetime:
+        until = f"{bench.run.expires_at:%Y-%m-%d %H:%M} UTC"
+        total = [f"{total[0]}, {usd(cost.over(bench.settings.lifetime))} USD until it expires at {until}"]
+    return ["price:", *lines, *total]
+
+
+def _show_plan(invocation: Invocation, bench: Bench, steps: Steps) -> None:
+    from clusterctl.cli.plan import plan_document
+
+    if not invocation.json:
+        write_text("\n".join(_plan_text(invocation, bench, steps)))
+        return
+    plans = bench.preview(steps.stages)
+    document = {"schema": schema(invocation.command), "ok": True, "plan": plan_document(plans)}
+    write_json({**document, **bench.decision_document(), "hourly_usd": bench.cost().hourly_usd})
+
+
+def _run(invocation: Invocation, bench: Bench, steps: Steps) -> RunResult:
+    from clusterctl.cli.console import open_console
+
+    names = bench.names(steps.stages)
+    with open_console(names, bench.clock.now, color=invocation.color) as console, bench.lock():
+        return bench.apply(steps.stages, console)
+
+
+def _document(command: str, bench: Bench, result: RunResult) -> dict[str, Any]:
+    from clusterctl.engine.documents import run_document
+
+    document = {"schema": schema(command), "ok": result.error is None, **run_document(result)}
+    document["placement"] = bench.placement_document()
+    document["hourly_usd"] = bench.cost().hourly_usd
+    if result.error is not None:
+        error = as_error(result.error)
+        document = {**document, **error.document, "error": error_document(error)}
+    return document
+
+
+def _show_result(invocation: Invocation, document: Mapping[str, Any]) -> None:
+    from clusterctl.cli.tables import NODE_COLUMNS, node_rows, table, usd
+
+    for stage in document["stages"]:
+        write_text(
+            f"{stage['name']:<10} {stage['status']}"
+            + (f" ({len(stage['actions'])} changes)" if stage["actions"] else "")
+        )
+    verification = document.get("verification")
+    if verification:
+        write_text(
+            "\n" + table("Allocatable on every GPU node", NODE_COLUMNS, node_rows(verification), color=invocation.color)
+        )
+        totals = verification["totals"]
+        price = usd(document["hourly_usd"])
+        write_text(
+            f"{totals['nodes']} nodes, {totals['gpus']} GPUs, {totals['efa']} EFA interfaces, {price} USD an hour"
+        )

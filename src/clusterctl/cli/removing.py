@@ -1,0 +1,100 @@
+"""What teardown and `--destroy` share: plan, one question, run, and the proof of absence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.cli.flow import confirm, require_terminal
+from clusterctl.cli.result import as_error, error_document, note, schema, write_error, write_json, write_text
+
+if TYPE_CHECKING:
+    from clusterctl.cli.command import Invocation
+    from clusterctl.engine.pipeline import RunResult
+    from clusterctl.wiring.bench import Bench
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What is to go: `everything`, `keep-cluster`, or what one stage made."""
+
+    what: str
+    plan_only: bool = False
+    yes: bool = False
+    purge: bool = False
+
+
+def remove(invocation: Invocation, bench: Bench, removal: Removal) -> int:
+    """Plan or run a removal. Returns the exit code."""
+    if removal.plan_only:
+        return _show_plan(invocation, bench, removal)
+    if not (removal.yes or bench.settings.assume_yes):
+        question = f"Delete it all from {bench.target.region}?"
+        require_terminal(question)
+        note("\n".join(_plan_text(bench, removal)))
+        confirm(question)
+    result = _run(invocation, bench, removal)
+    document = _document(invocation.command, result)
+    if invocation.json:
+        write_json(document)
+    else:
+        write_text("\n".join(_lines(document)))
+    if result.error is None:
+        return 0
+    error = as_error(result.error)
+    write_error(error, verbose=bool(invocation.verbose))
+    return error.exit_code
+
+
+def _run(invocation: Invocation, bench: Bench, removal: Removal) -> RunResult:
+    from clusterctl.cli.console import open_console
+
+    names = bench.removal_names(removal.what)
+    with open_console(names, bench.clock.now, color=invocation.color) as console, bench.lock():
+        return bench.remove(removal.what, console, purge=removal.purge)
+
+
+def _show_plan(invocation: Invocation, bench: Bench, removal: Removal) -> int:
+    from clusterctl.cli.plan import plan_document
+
+    if invocation.json:
+        plans = bench.preview_removal(removal.what, purge=removal.purge)
+        write_json({"schema": schema(invocation.command), "ok": True, "plan": plan_document(plans)})
+    else:
+        write_text("\n".join(_plan_text(bench, removal)))
+    return 0
+
+
+def _plan_text(bench: Bench, removal: Removal) -> list[str]:
+    from clusterctl.cli.plan import plan_lines
+
+    target = bench.target
+    plans = bench.preview_removal(removal.what, purge=removal.purge)
+    return [f"of cluster {target.cluster} in {target.region}, this would go:", *plan_lines(plans)]
+
+
+def _document(command: str, result: RunResult) -> dict[str, Any]:
+    from clusterctl.engine.documents import stage_document
+    from clusterctl.model.documents import remains_document
+    from clusterctl.model.target import Remains
+
+    stages = [stage_document(stage) for stage in result.stages]
+    deleted = [line for stage in stages for line in stage["actions"]]
+    remains = remains_document(result.outputs[Remains] if Remains in result.outputs else Remains())
+    document = {"schema": schema(command), "ok": result.error is None, "deleted": deleted, **remains, "stages": stages}
+    if result.error is not None:
+        error = as_error(result.error)
+        document = {**document, **(error.document or {}), "error": error_document(error)}
+    return document
+
+
+def _lines(document: dict[str, Any]) -> list[str]:
+    lines = [f"- {line}" for line in document["deleted"]] or ["nothing to delete"]
+    lines += [f"kept {one['id']}: {one['why']}" for one in document["kept"]]
+    for one in document["leftovers"]:
+        lines.append(
+            f"LEFT {one['kind']} {one['id']} in {one['region']}, {one['monthly_usd']} USD a month: {one['command']}"
+        )
+    if document["ok"] and not document["kept"]:
+        lines.append("nothing of the cluster is left")
+    return lines

@@ -1,0 +1,52 @@
+"""The JSON of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterctl.engine.attempts import Attempt
+from clusterctl.engine.pipeline import RunResult, StageResult
+from clusterctl.model.cluster import NodegroupState
+from clusterctl.model.documents import verification_document
+from clusterctl.model.verification import Verification
+
+
+def run_document(result: RunResult) -> dict[str, Any]:
+    """Stages, attempts and the verification, as far as the run got."""
+    return {
+        "stages": [stage_document(stage) for stage in result.stages],
+        "attempts": [attempt_document(one) for one in _attempts(result)],
+        "verification": _verification(result),
+    }
+
+
+def stage_document(stage: StageResult) -> dict[str, Any]:
+    seconds = round(stage.seconds, 1)
+    return {"name": stage.name, "status": stage.status, "seconds": seconds, "actions": list(stage.actions)}
+
+
+def attempt_document(attempt: Attempt) -> dict[str, Any]:
+    return {
+        "region": attempt.region,
+        "zone": attempt.zone,
+        "instance_type": attempt.instance_type,
+        "outcome": attempt.outcome,
+        "reason": attempt.reason,
+    }
+
+
+def _attempts(result: RunResult) -> tuple[Attempt, ...]:
+    """The places that failed, and the one that worked where this run made the node group."""
+    made = any(stage.name == "nodegroup" and stage.status == "done" for stage in result.stages)
+    if not made or NodegroupState not in result.outputs:
+        return result.attempts.tried
+    state = result.outputs[NodegroupState]
+    zone = ",".join(state.zones)
+    return (
+        *result.attempts.tried,
+        Attempt(state.region, zone, state.instance_type, "available", "node group is ACTIVE"),
+    )
+
+
+def _verification(result: RunResult) -> dict[str, Any] | None:
+    return verification_document(result.outputs[Verification]) if Verification in result.outputs else None

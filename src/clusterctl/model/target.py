@@ -1,0 +1,75 @@
+"""What a teardown is about, and what each of its steps leaves behind for the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from clusterctl.model.cluster import ClusterState, NodegroupState
+from clusterctl.model.kube import ReleaseState
+from clusterctl.model.leftovers import KEPT_UNLESS_PURGED, Findings, Resource
+
+RAY_RESOURCES = ("rayjobs.ray.io", "rayservices.ray.io", "rayclusters.ray.io")
+LOAD_BALANCERS = "services"
+CLAIMS = "persistentvolumeclaims"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The cluster and its GPU node group."""
+
+    region: str
+    cluster: str
+    nodegroup: str
+
+
+@dataclass(frozen=True, slots=True)
+class Emptied:
+    """What is in the cluster that would outlive it, while its API answers; `silent` says why it does not."""
+
+    cluster: ClusterState
+    objects: dict[str, int] = field(default_factory=dict, hash=False)  # resource -> how many
+    volumes: tuple[str, ...] = ()  # ids of volumes that its claims are bound to
+    silent: str = ""
+
+    @property
+    def reachable(self) -> bool:
+        return bool(self.cluster.endpoint) and not self.silent
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasesLeft:
+    """The releases of ours that are still installed."""
+
+    releases: tuple[ReleaseState, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodegroupLeft:
+    state: NodegroupState
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterLeft:
+    state: ClusterState
+
+
+@dataclass(frozen=True, slots=True)
+class Remains:
+    """What a search finds once everything has been deleted."""
+
+    findings: Findings = field(default_factory=Findings)
+    reservations: tuple[str, ...] = ()
+    kept_cluster: str = ""  # why the cluster itself was left
+    forgotten: bool = False
+    purge: bool = False
+
+    @property
+    def removable(self) -> tuple[Resource, ...]:
+        return tuple(
+            one for one in self.findings.resources if one.owned and (self.purge or one.kind not in KEPT_UNLESS_PURGED)
+        )
+
+    @property
+    def kept(self) -> tuple[Resource, ...]:
+        """What is left on purpose: somebody's data, and what does not carry the cluster's mark."""
+        return tuple(one for one in self.findings.resources if one not in self.removable)

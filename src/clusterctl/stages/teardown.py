@@ -1,0 +1,240 @@
+"""Teardown, step by step: what lives in the cluster, releases, GPU nodes, the cluster, and what all of that left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from clusterctl.engine.actions import (
+    CancelReservation,
+    DeleteCluster,
+    DeleteNodegroup,
+    DeleteObjects,
+    ForgetCluster,
+    Plan,
+    RemoveRelease,
+    RemoveResource,
+)
+from clusterctl.engine.outputs import Outputs
+from clusterctl.errors import ClusterctlError, LeftoversError
+from clusterctl.model.cluster import TAG_CLUSTER, ClusterState, StackVerdict
+from clusterctl.model.documents import remains_document
+from clusterctl.model.kube import Component
+from clusterctl.model.standing import Standing, describe, nodegroup_standing
+from clusterctl.model.target import (
+    CLAIMS,
+    LOAD_BALANCERS,
+    RAY_RESOURCES,
+    ClusterLeft,
+    Emptied,
+    NodegroupLeft,
+    ReleasesLeft,
+    Remains,
+    Target,
+)
+from clusterctl.ports import (
+    ClusterReader,
+    KubeconfigReader,
+    KubeReader,
+    LeftoverReader,
+    PlacementStore,
+    ReleaseReader,
+    ReservationReader,
+)
+
+_EVERYTHING = (*RAY_RESOURCES, LOAD_BALANCERS, CLAIMS)
+
+
+@dataclass(frozen=True, slots=True)
+class EmptiedStage:
+    """Custom resources while their operators live, then what holds things on AWS: load balancers and claims."""
+
+    clusters: ClusterReader
+    kube: KubeReader
+    resources: tuple[str, ...] = _EVERYTHING
+
+    name: ClassVar[str] = "workloads"
+    requires: ClassVar[tuple[type, ...]] = (Target,)
+    provides: ClassVar[type[Emptied]] = Emptied
+    patience_s: ClassVar[float] = 10 * 60.0
+
+    def only_ray(self) -> EmptiedStage:
+        return replace(self, resources=RAY_RESOURCES)
+
+    def without_objects(self) -> EmptiedStage:
+        return replace(self, resources=())
+
+    def observe(self, inputs: Outputs) -> Emptied:
+        """A dead API is no reason to keep paying: what only it could tell is then searched for on AWS."""
+        target = inputs[Target]
+        cluster = self.clusters.cluster(target.region, target.cluster)
+        if not cluster.endpoint:
+            return Emptied(cluster)
+        try:
+            found = {one: self.kube.objects(cluster.access, one) for one in self.resources}
+            volumes = self.kube.objects(cluster.access, "persistentvolumes") if self.resources else ()
+        except ClusterctlError as problem:
+            return Emptied(cluster, silent=problem.message)
+        counts = {name: sum(_holds(name, one) for one in objects) for name, objects in found.items()}
+        return Emptied(cluster, counts, tuple(filter(None, map(_volume, volumes))))
+
+    def plan(self, inputs: Outputs, observed: Emptied) -> Plan:
+        if not observed.cluster.ours:
+            return ()
+        return tuple(DeleteObjects(observed.cluster.access, name) for name, count in observed.objects.items() if count)
+
+    def waiting_for(self, inputs: Outputs, observed: Emptied) -> str:
+        return ""
+
+    def expect(self, inputs: Outputs, observed: Emptied) -> Emptied:
+        return replace(observed, objects={})
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasesGoneStage:
+    """Uninstalls our releases while the API answers."""
+
+    releases: ReleaseReader
+    components: tuple[Component, ...]
+
+    name: ClassVar[str] = "releases"
+    requires: ClassVar[tuple[type, ...]] = (Emptied,)
+    provides: ClassVar[type[ReleasesLeft]] = ReleasesLeft
+    patience_s: ClassVar[float] = 0.0
+
+    def observe(self, inputs: Outputs) -> ReleasesLeft:
+        emptied = inputs[Emptied]
+        if not emptied.reachable:
+            return ReleasesLeft()
+        access = emptied.cluster.access
+        states = (self.releases.release(access, one.release, one.namespace) for one in self.components)
+        return ReleasesLeft(tuple(one for one in states if one.exists))
+
+    def plan(self, inputs: Outputs, observed: ReleasesLeft) -> Plan:
+        access = inputs[Emptied].cluster.access
+        return tuple(RemoveRelease(access, one.name, one.namespace) for one in observed.releases)
+
+    def waiting_for(self, inputs: Outputs, observed: ReleasesLeft) -> str:
+        return ""
+
+    def expect(self, inputs: Outputs, observed: ReleasesLeft) -> ReleasesLeft:
+        return ReleasesLeft()
+
+
+@dataclass(frozen=True, slots=True)
+class NodegroupGoneStage:
+    """GPU nodes before system nodes: they cost most."""
+
+    clusters: ClusterReader
+
+    name: ClassVar[str] = "nodegroup"
+    requires: ClassVar[tuple[type, ...]] = (Target, ReleasesLeft)
+    provides: ClassVar[type[NodegroupLeft]] = NodegroupLeft
+    patience_s: ClassVar[float] = 30 * 60.0
+
+    def observe(self, inputs: Outputs) -> NodegroupLeft:
+        target = inputs[Target]
+        return NodegroupLeft(self.clusters.nodegroup(target.region, target.cluster, target.nodegroup))
+
+    def plan(self, inputs: Outputs, observed: NodegroupLeft) -> Plan:
+        state = observed.state
+        there = nodegroup_standing(state.status, state.stack) is not Standing.ABSENT
+        if not there or not state.ours:
+            return ()
+        return (DeleteNodegroup(state.region, state.cluster, state.name, "teardown"),)
+
+    def waiting_for(self, inputs: Outputs, observed: NodegroupLeft) -> str:
+        return ""
+
+    def expect(self, inputs: Outputs, observed: NodegroupLeft) -> NodegroupLeft:
+        state = observed.state
+        return NodegroupLeft(type(state)(state.region, state.cluster, state.name))
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterGoneStage:
+    """Deletes the cluster if clusterctl made it; one that was adopted stays."""
+
+    clusters: ClusterReader
+
+    name: ClassVar[str] = "cluster"
+    requires: ClassVar[tuple[type, ...]] = (Target, NodegroupLeft)
+    provides: ClassVar[type[ClusterLeft]] = ClusterLeft
+    patience_s: ClassVar[float] = 45 * 60.0
+
+    def observe(self, inputs: Outputs) -> ClusterLeft:
+        target = inputs[Target]
+        return ClusterLeft(self.clusters.cluster(target.region, target.cluster))
+
+    def plan(self, inputs: Outputs, observed: ClusterLeft) -> Plan:
+        state = observed.state
+        if not _there(state) or not state.ours:
+            return ()
+        return (DeleteCluster(state.region, state.name, "teardown"),)
+
+    def waiting_for(self, inputs: Outputs, observed: ClusterLeft) -> str:
+        return ""
+
+    def expect(self, inputs: Outputs, observed: ClusterLeft) -> ClusterLeft:
+        return ClusterLeft(ClusterState(observed.state.region, observed.state.name))
+
+
+@dataclass(frozen=True, slots=True)
+class LeftoversGoneStage:
+    """Searches by mark and by VPC for what outlived the cluster, removes what is ours, and proves the rest absent."""
+
+    leftovers: LeftoverReader
+    reservations: ReservationReader
+    kubeconfig: KubeconfigReader
+    placement: PlacementStore
+    purge: bool = False
+
+    name: ClassVar[str] = "leftovers"
+    requires: ClassVar[tuple[type, ...]] = (Target, Emptied, ClusterLeft)
+    provides: ClassVar[type[Remains]] = Remains
+    patience_s: ClassVar[float] = 10 * 60.0
+
+    def observe(self, inputs: Outputs) -> Remains:
+        target, emptied, left = inputs[Target], inputs[Emptied], inputs[ClusterLeft].state
+        if _there(left):
+            why = "" if left.ours else f"was not made by clusterctl ({describe(left)})"
+            return Remains(kept_cluster=why, forgotten=True, purge=self.purge)
+        findings = self.leftovers.search(target.region, target.cluster, emptied.cluster.vpc_id, emptied.volumes)
+        held = self.reservations.ours((target.region,))
+        ours = tuple(one.reservation_id for one in held if one.tags.get(TAG_CLUSTER) == target.cluster)
+        remembered = self.placement.load() is not None or self.kubeconfig.exists(target.cluster, target.region)
+        return Remains(findings, ours, forgotten=not remembered, purge=self.purge)
+
+    def plan(self, inputs: Outputs, observed: Remains) -> Plan:
+        target = inputs[Target]
+        cancel = tuple(CancelReservation(target.region, one, "left behind") for one in observed.reservations)
+        removals: Plan = (*cancel, *(RemoveResource(one) for one in observed.removable))
+        if removals or observed.forgotten or observed.findings.unsearched:
+            return removals
+        return (ForgetCluster(target.region, target.cluster),)
+
+    def waiting_for(self, inputs: Outputs, observed: Remains) -> str:
+        return ", ".join(f"{kind} could not be looked for" for kind in observed.findings.unsearched)
+
+    def verdict(self, inputs: Outputs, observed: Remains) -> LeftoversError:
+        error = LeftoversError(f"absence is not proved: {self.waiting_for(inputs, observed)}", hint="clusterctl doctor")
+        return error.with_document(remains_document(observed))
+
+    def expect(self, inputs: Outputs, observed: Remains) -> Remains:
+        return replace(
+            observed, findings=replace(observed.findings, resources=observed.kept), reservations=(), forgotten=True
+        )
+
+
+def _there(state: ClusterState) -> bool:
+    return state.exists or state.stack.verdict is not StackVerdict.ABSENT
+
+
+def _holds(resource: str, one: Mapping[str, Any]) -> bool:
+    """Whether an object holds something on AWS, or a pod on a node; a plain Service holds nothing."""
+    return resource != LOAD_BALANCERS or one.get("spec", {}).get("type") == "LoadBalancer"
+
+
+def _volume(one: Mapping[str, Any]) -> str:
+    return str(one.get("spec", {}).get("csi", {}).get("volumeHandle", ""))

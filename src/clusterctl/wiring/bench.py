@@ -1,0 +1,285 @@
+"""Everything that a command works with, built once: settings, clock, stages and the one executor."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import signal
+import threading
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from clusterctl.adapters.clock import RunClock
+from clusterctl.adapters.placement_file import PlacementFile, refuse_foreign
+from clusterctl.adapters.run_lock import run_lock
+from clusterctl.adapters.setting_layers import environment_layer, flag_layer, placement_layer, project_layer
+from clusterctl.engine.events import Event, EventSink
+from clusterctl.engine.outputs import Outputs
+from clusterctl.engine.pipeline import Pipeline, RunResult, StagePlan
+from clusterctl.engine.prerequisites import Standing
+from clusterctl.engine.stage import Stage
+from clusterctl.errors import StageIncompleteError, VerificationError
+from clusterctl.model.capacity import Question
+from clusterctl.model.cost import Cost, cluster_cost, refuse_too_dear
+from clusterctl.model.decision import Asked, Decision, Remembered
+from clusterctl.model.documents import candidates_document
+from clusterctl.model.placement import Placement
+from clusterctl.model.run import RunContext
+from clusterctl.model.settings import ResolvedSettings, Settings, resolve
+from clusterctl.model.target import Target
+from clusterctl.model.verification import FailedVerificationError, Verification
+from clusterctl.ports import Identity
+from clusterctl.wiring.tools import Tools, build_tools
+from clusterctl.wiring.world import World, open_world
+
+DEPLOY = ("probe", "cluster", "nodegroup", "plugins", "kuberay", "verify")
+AnyStage = Stage[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What the command line says. `flags` are settings in upper case; `probe` asks for a proof of capacity."""
+
+    command: str
+    sandbox: bool
+    placement: Path
+    scenario: Path | None = None
+    flags: Mapping[str, Any] = field(default_factory=dict)
+    probe: bool = False
+    save: bool = True
+    all_regions: bool = False
+    expect_nodes: int | None = None
+
+
+class Bench:
+    """One command's run. Readers are shared by plan and apply, so that what was approved is what is done."""
+
+    def __init__(self, ask: Ask, world: World, clock: RunClock) -> None:
+        self.ask = ask
+        self.world = world
+        self.clock = clock
+        self.placement_file = PlacementFile(ask.placement)
+        self.remembered = self.placement_file.load()
+        self.resolved = self._resolve()
+        self._decision: Decision | None = None
+
+    @property
+    def settings(self) -> Settings:
+        return self.resolved.settings
+
+    @cached_property
+    def identity(self) -> Identity:
+        """Raises AccessError without credentials, UsageError for another account's placement file."""
+        identity = self.world.session.identity()
+        refuse_foreign(self.remembered, identity.account_id, self.ask.placement)
+        return identity
+
+    @cached_property
+    def run(self) -> RunContext:
+        settings, lifetime = self.settings, self.settings.lifetime
+        return RunContext(
+            run_id=uuid.uuid4().hex[:12],
+            account_id=self.identity.account_id,
+            owner=settings.owner or _user(),
+            cluster=settings.cluster_name,
+            expires_at=self.clock.now() + lifetime if lifetime else None,
+        )
+
+    @cached_property
+    def tools(self) -> Tools:
+        return build_tools(self.world, self.clock, self.run, self.placement_file)
+
+    @cached_property
+    def outputs(self) -> Outputs:
+        """What every stage may require, before any has run."""
+        explicit = frozenset(key for key in self.resolved.sources if self.resolved.explicit(key))
+        outputs = Outputs().with_value(self.settings).with_value(self.run).with_value(self._asked())
+        return outputs.with_value(Remembered(self.remembered, explicit))
+
+    def names(self, wanted: Sequence[str]) -> tuple[str, ...]:
+        """The wanted stages, with those that they stand on."""
+        return tuple(stage.name for stage in self._stages(wanted))
+
+    def preview(self, wanted: Sequence[str]) -> tuple[StagePlan, ...]:
+        preview = self._pipeline(wanted, _ignore).preview(self.outputs)
+        self._keep(preview.outputs)
+        return preview.plans
+
+    def apply(self, wanted: Sequence[str], emit: EventSink) -> RunResult:
+        result = self._pipeline(wanted, emit).apply(self.outputs)
+        self._keep(result.outputs)
+        if result.error is None:
+            self.tools.journal.clear()
+        return result
+
+    def verify(self) -> tuple[Verification, VerificationError | None]:
+        """One look at everything that stands, judged at once. Raises VerificationError if there is no cluster."""
+        region = self.remembered.region if self.remembered and self.remembered.region else self.settings.region
+        if not self.tools.clusters.cluster(region, self.settings.cluster_name).exists:
+            raise VerificationError(
+                f"there is no cluster {self.settings.cluster_name} in {region}", hint="clusterctl deploy-all"
+            )
+        outputs = self.outputs
+        for stage in self._stages(("verify",)):
+            outputs = outputs.with_value(stage.observe(outputs.only(stage.requires)))
+        verification = outputs[Verification]
+        return verification, None if verification.ok else FailedVerificationError(verification)
+
+    def removal(self, wanted: str, emit: EventSink, *, purge: bool = False) -> Pipeline:
+        """The stages that take away again: everything, or what one stage has made."""
+        stages = self.tools.removal(self.settings, wanted, purge=purge)
+        return Pipeline(stages, self.tools.executor, self.clock, emit)
+
+    def remove(self, wanted: str, emit: EventSink, *, purge: bool = False) -> RunResult:
+        result = self.removal(wanted, emit, purge=purge).apply(Outputs().with_value(self.target))
+        if result.error is None:
+            self.tools.journal.clear()
+        return result
+
+    def removal_names(self, wanted: str) -> tuple[str, ...]:
+        return tuple(stage.name for stage in self.tools.removal(self.settings, wanted, purge=False))
+
+    def preview_removal(self, wanted: str, *, purge: bool = False) -> tuple[StagePlan, ...]:
+        return self.removal(wanted, _ignore, purge=purge).preview(Outputs().with_value(self.target)).plans
+
+    @cached_property
+    def target(self) -> Target:
+        """What a teardown is about: the placement's cluster, or the one that the settings name."""
+        settings, before = self.settings, self.remembered
+        region = before.region if before and before.region and not self.resolved.explicit("REGION") else settings.region
+        return Target(region, settings.cluster_name, settings.gpu_nodegroup_name)
+
+    def cost(self) -> Cost:
+        """USD an hour of what was decided; prices that nobody told stay unknown."""
+        settings, prices, gpu = self.settings, dict[str, float](), self.settings.gpu_node_type
+        nodes = settings.gpu_node_count
+        if self._decision and any(one.usable for one in self._decision.candidates):
+            place = self._decision.candidate
+            prices, gpu, nodes = self._decision.prices.get(place.region, {}), place.instance_type, place.nodes
+        return cluster_cost((gpu, nodes), (settings.system_node_type, settings.system_node_count), prices)
+
+    def check_price(self) -> None:
+        refuse_too_dear(self.cost(), self.settings.max_hourly_usd)
+
+    def placement(self) -> Placement | None:
+        return self.placement_file.load()
+
+    def placement_document(self) -> dict[str, Any] | None:
+        placement = self.placement()
+        return asdict(placement) if placement else None
+
+    def decision_document(self) -> dict[str, Any]:
+        return candidates_document(self._decision.candidates if self._decision else ())
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        return self._decision.notices if self._decision else ()
+
+    def lock(self) -> AbstractContextManager[None]:
+        name = f"{self.identity.account_id}-{self.settings.cluster_name}"
+        folder = self.world.home / "locks"
+        return run_lock(folder, name, command=f"clusterctl {self.ask.command}", now=self.clock.now())
+
+    def _keep(self, outputs: Outputs) -> None:
+        if Decision in outputs:
+            self._decision = outputs[Decision]
+
+    def _pipeline(self, wanted: Sequence[str], emit: EventSink) -> Pipeline:
+        return Pipeline(self._stages(wanted), self.tools.executor, self.clock, emit)
+
+    def _stages(self, wanted: Sequence[str]) -> tuple[AnyStage, ...]:
+        every = self.tools.stages(self.settings, self.ask.expect_nodes)
+        last = max(DEPLOY.index(name) for name in wanted)
+        needed = _closure(every, wanted)
+        error = VerificationError if tuple(wanted) == ("verify",) else StageIncompleteError
+        chosen = [stage for stage in every[: last + 1] if stage.name in needed]
+        return tuple(
+            stage if stage.name in wanted or stage.name == "probe" else Standing(stage, error) for stage in chosen
+        )
+
+    def _asked(self) -> Asked:
+        settings = self.settings
+        regions = self.tools.survey.enabled_regions() if self.ask.all_regions else settings.search_regions
+        zones = settings.azs or ((settings.gpu_az,) if settings.gpu_az else ())
+        question = Question(
+            instance_types=settings.types,
+            nodes=settings.gpu_node_count,
+            regions=regions,
+            zones=zones,
+            cluster=settings.cluster_name,
+            reservation_id=settings.capacity_reservation_id,
+            priced=(settings.system_node_type,),
+        )
+        return Asked(question, settings.gpu_nodegroup_name, self.ask.probe, self.ask.save, settings.gpus_per_node)
+
+    def _resolve(self) -> ResolvedSettings:
+        return resolve(
+            (
+                flag_layer(self.ask.flags),
+                environment_layer(os.environ),
+                placement_layer(self.remembered, self.ask.placement),
+                project_layer(Path.cwd()),
+            )
+        )
+
+
+@contextmanager
+def open_bench(ask: Ask) -> Iterator[Bench]:
+    """A bench whose clock is woken by Ctrl-C and SIGTERM; child processes are stopped on the way out."""
+    stop = threading.Event()
+    world = open_world(sandbox=ask.sandbox, scenario=ask.scenario)
+    bench = Bench(ask, world, RunClock(world.time, stop))
+    with _stopping(stop):
+        try:
+            yield bench
+        finally:
+            if "tools" in vars(bench):
+                bench.tools.close()
+
+
+@contextmanager
+def _stopping(stop: threading.Event) -> Iterator[None]:
+    """The first signal asks the run to stop and clean up; the second one leaves at once."""
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        if stop.is_set():
+            os._exit(130)
+        stop.set()
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _closure(stages: Sequence[AnyStage], wanted: Sequence[str]) -> frozenset[str]:
+    makers = {stage.provides: stage for stage in stages}
+    needed: set[str] = set()
+    waiting = [stage for stage in stages if stage.name in wanted]
+    while waiting:
+        stage = waiting.pop()
+        needed.add(stage.name)
+        waiting += [makers[kind] for kind in stage.requires if kind in makers and makers[kind].name not in needed]
+    return frozenset(needed)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
+
+
+def _ignore(event: Event) -> None:
+    """Progress of a preview, which nobody watches."""

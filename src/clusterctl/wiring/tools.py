@@ -1,0 +1,149 @@
+"""The adapters of a run, and the stages on them."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from clusterctl.adapters.aws.clusters import AwsClusterReader
+from clusterctl.adapters.aws.leftovers import LeftoverSearch
+from clusterctl.adapters.aws.probing import Ec2Prober
+from clusterctl.adapters.aws.reservations import Ec2Reservations
+from clusterctl.adapters.aws.survey import AwsSurvey
+from clusterctl.adapters.aws.token import EksTokens
+from clusterctl.adapters.aws.writer import AwsWriterClient
+from clusterctl.adapters.clock import RunClock
+from clusterctl.adapters.eksctl import EksctlTool
+from clusterctl.adapters.files import private_folder
+from clusterctl.adapters.helm import Helm
+from clusterctl.adapters.journal_file import JournalFile
+from clusterctl.adapters.kubeconfig import KubeconfigFiles
+from clusterctl.adapters.kubectl import Kubectl
+from clusterctl.adapters.kubesession import KubeSession
+from clusterctl.adapters.placement_file import PlacementFile
+from clusterctl.adapters.process import EKSCTL, HELM, KUBECTL, Tool
+from clusterctl.engine.building import ClusterBuilder
+from clusterctl.engine.executor import Executor, Hands
+from clusterctl.engine.launching import NodegroupLauncher
+from clusterctl.engine.probing import ProbeLedger
+from clusterctl.engine.removal import Remover
+from clusterctl.engine.stage import Stage
+from clusterctl.model.components import efa, kuberay, neuron, nvidia
+from clusterctl.model.run import RunContext
+from clusterctl.model.settings import Settings
+from clusterctl.stages.cluster import ClusterStage
+from clusterctl.stages.kuberay import KuberayStage
+from clusterctl.stages.nodegroup import NodegroupStage
+from clusterctl.stages.plugins import PluginsStage
+from clusterctl.stages.probe import ProbeStage, Readers
+from clusterctl.stages.teardown import (
+    ClusterGoneStage,
+    EmptiedStage,
+    LeftoversGoneStage,
+    NodegroupGoneStage,
+    ReleasesGoneStage,
+)
+from clusterctl.stages.verify import VerifyStage
+from clusterctl.wiring.world import World, patient_sleep
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What reads and what writes in one run."""
+
+    survey: AwsSurvey
+    readers: Readers
+    clusters: AwsClusterReader
+    leftovers: LeftoverSearch
+    kube: Kubectl
+    helm: Helm
+    kubeconfig: KubeconfigFiles
+    executor: Executor
+    ledger: ProbeLedger
+    journal: JournalFile
+    clock: RunClock
+    session: KubeSession
+    programs: tuple[Tool, ...]
+
+    def stages(self, settings: Settings, expect_nodes: int | None) -> tuple[Stage[Any], ...]:
+        """The stages of a deployment, in order."""
+        return (
+            ProbeStage(self.readers, self.ledger, self.clock),
+            ClusterStage(self.clusters, self.kubeconfig),
+            NodegroupStage(self.clusters),
+            PluginsStage(settings, self.kube, self.helm),
+            KuberayStage(settings, self.kube, self.helm),
+            VerifyStage(self.kube, expect_nodes),
+        )
+
+    def removal(self, settings: Settings, wanted: str, *, purge: bool) -> tuple[Stage[Any], ...]:
+        """The stages that undo: all of a teardown, or those of one stage's name."""
+        components = (kuberay(settings), nvidia(settings), efa(settings), neuron(settings))
+        plugins = components[1:]
+        empty = EmptiedStage(self.clusters, self.kube)
+        group = NodegroupGoneStage(self.clusters)
+        chosen: dict[str, tuple[Stage[Any], ...]] = {
+            "plugins": (empty.without_objects(), ReleasesGoneStage(self.helm, plugins)),
+            "kuberay": (empty.only_ray(), ReleasesGoneStage(self.helm, components[:1])),
+            "nodegroup": (empty.without_objects(), ReleasesGoneStage(self.helm, ()), group),
+            "keep-cluster": (empty, ReleasesGoneStage(self.helm, components), group),
+        }
+        everything = (
+            empty,
+            ReleasesGoneStage(self.helm, components),
+            group,
+            ClusterGoneStage(self.clusters),
+            LeftoversGoneStage(
+                self.leftovers, self.readers.reservations, self.kubeconfig, self.readers.placement, purge
+            ),
+        )
+        return chosen.get(wanted, everything)
+
+    def close(self) -> None:
+        self.session.close()
+
+
+def build_tools(world: World, clock: RunClock, run: RunContext, placement: PlacementFile) -> Tools:
+    """Adapters over one world. Nothing is asked of it yet."""
+    aws, home = world.session, world.home
+    eksctl, helm_tool, kubectl = (Tool(kind, world.children, world.tool_folders) for kind in (EKSCTL, HELM, KUBECTL))
+    tokens = EksTokens(aws)
+    session = KubeSession(tokens.exec_credential, home / "kube", patient_sleep)
+    kube = Kubectl(kubectl, session)
+    helm = Helm(helm_tool, session, world.charts, kube)
+    clusters, writer = AwsClusterReader(aws), AwsWriterClient(aws)
+    journal = JournalFile(placement.path.with_name(placement.path.name + ".journal"), clock, run.run_id)
+    driver = EksctlTool(eksctl, private_folder(home) / "eksctl.kubeconfig")
+    steady = RunClock(world.time, threading.Event())
+    kubeconfig = KubeconfigFiles(home / "kubeconfigs", environ=world.token_environment)
+    prober, ledger = Ec2Prober(aws, clock, steady, journal), ProbeLedger()
+    survey = AwsSurvey(aws, clock, run.account_id, home / "cache")
+    hands = Hands(
+        prober=prober,
+        ledger=ledger,
+        builder=ClusterBuilder(driver, clusters, writer, clock),
+        launcher=NodegroupLauncher(driver, clusters, clock),
+        remover=Remover(driver, clusters, writer, clock),
+        aws=writer,
+        releases=helm,
+        kube=kube,
+        kubeconfig=kubeconfig,
+        placement=placement,
+        journal=journal,
+    )
+    return Tools(
+        survey=survey,
+        readers=Readers(survey, Ec2Reservations(aws), clusters, placement),
+        clusters=clusters,
+        leftovers=LeftoverSearch(aws),
+        kube=kube,
+        helm=helm,
+        kubeconfig=kubeconfig,
+        executor=Executor(hands),
+        ledger=ledger,
+        journal=journal,
+        clock=clock,
+        session=session,
+        programs=(eksctl, helm_tool, kubectl),
+    )
