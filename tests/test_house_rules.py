@@ -79,7 +79,10 @@ def imports(tree: ast.AST) -> Iterator[tuple[str, int]]:
 
 def is_command(function: AnyFunction) -> bool:
     """A Typer command: its parameters are the options that it takes."""
-    return any("command" in ast.unparse(one) or "callback" in ast.unparse(one) for one in function.decorator_list)
+    first = function.args.args[0].annotation if function.args.args else None
+    takes_options = first is not None and ast.unparse(first) == "Invocation"
+    named = any("command" in ast.unparse(one) or "callback" in ast.unparse(one) for one in function.decorator_list)
+    return named or takes_options
 
 
 def report(problems: list[str]) -> None:

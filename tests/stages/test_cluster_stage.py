@@ -71,8 +71,10 @@ class OneAnswer:
 
 def candidate(zone: str = "us-east-2b", kind: str = "g6.12xlarge") -> Candidate:
     return Candidate(
-        REGION, zone, "use2-az2", kind, 2, True, None, 96, None, "no-cluster", Source.PROBE, Verdict.AVAILABLE, "", None
-    )
+        region=REGION, zone=zone, zone_id="use2-az2", instance_type=kind, nodes=2, offered=True, quota=None,
+        needed_vcpus=96, spot_score=None, subnet="no-cluster", source=Source.PROBE, verdict=Verdict.AVAILABLE,
+        reason="", hourly_usd=None,
+    )  # fmt: skip
 
 
 def inputs(*, kind: InstanceType = KIND, **settings: object) -> Outputs:

@@ -9,6 +9,7 @@ from typing import Any
 
 from clusterctl.adapters.files import private_folder, write_atomically
 from clusterctl.model.kube import KubeAccess
+from clusterctl.model.names import kubeconfig_name
 
 EXEC_VERSION = "client.authentication.k8s.io/v1"
 
@@ -56,7 +57,7 @@ class KubeconfigFiles:
         self._file(cluster, region).unlink(missing_ok=True)
 
     def _file(self, cluster: str, region: str) -> Path:
-        return self._folder / f"{region}-{cluster}"
+        return self._folder / kubeconfig_name(region, cluster)
 
     def _text(self, access: KubeAccess) -> str:
         import yaml

@@ -133,6 +133,7 @@ def placement_of(candidate: Candidate, asked: Asked, run: RunContext, before: Pl
         capacity_source=candidate.source.value,
         run_id=run.run_id,
         expires_at=run.expires_at.isoformat(timespec="seconds") if run.expires_at else "",
+        kubeconfig=run.kubeconfig(candidate.region),
     )
     if before is None or (before.region, before.cluster_name) != (fresh.region, fresh.cluster_name):
         return fresh
@@ -142,7 +143,7 @@ def placement_of(candidate: Candidate, asked: Asked, run: RunContext, before: Pl
         gpu_subnet=fresh.gpu_subnet or (before.gpu_subnet if same_place else ""),
         run_id=before.run_id or fresh.run_id,
         expires_at=before.expires_at or fresh.expires_at,
-        kubeconfig=before.kubeconfig,
+        kubeconfig=fresh.kubeconfig or before.kubeconfig,
         capacity_source=_source(candidate, before) if same_place else fresh.capacity_source,
     )
 

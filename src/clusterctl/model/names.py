@@ -23,6 +23,11 @@ def nodegroup_stack(cluster: str, nodegroup: str) -> str:
     return f"eksctl-{cluster}-nodegroup-{nodegroup}"
 
 
+def kubeconfig_name(region: str, cluster: str) -> str:
+    """The file name of a cluster's kubeconfig, in the folder of all of them."""
+    return f"{region}-{cluster}"
+
+
 def check_names(cluster: str, nodegroups: Iterable[str]) -> None:
     """Refuse names that eksctl, EKS or CloudFormation would refuse minutes later."""
     _check_name("CLUSTER_NAME", cluster, CLUSTER_NAME_LIMIT)

@@ -80,6 +80,12 @@ class _Spot:
         return "yes" if self.zone.name in self.facts.subnets else "no"
 
 
+def _silence(failure: Failure) -> Verdict:
+    """What a question that was not answered says of a place: at most that we were refused."""
+    verdict = verdict_of(failure)
+    return verdict if verdict in (Verdict.DENIED, Verdict.THROTTLED) else Verdict.UNKNOWN
+
+
 def verdict_of(failure: Failure) -> Verdict:
     """What a failure says of a place. Nothing but a lack of capacity is "no capacity"."""
     return _VERDICTS.get(failure.cause, Verdict.UNKNOWN)
@@ -182,7 +188,7 @@ def _unheard(spot: _Spot) -> tuple[Verdict, str] | None:
     """What AWS would not tell about the region, where nothing can be said without it."""
     for part in ("survey", "zones", "types", "offerings"):
         if failure := spot.facts.problems.get(part):
-            return verdict_of(failure), f"{part} of {spot.facts.region}: {failure.message or failure.code}"
+            return _silence(failure), f"{part} of {spot.facts.region}: {failure.message or failure.code}"
     return None
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from clusterctl.model.cluster import TAG_CLUSTER, TAG_EXPIRES, TAG_OWNER, TAG_RUN
+from clusterctl.model.names import kubeconfig_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,11 @@ class RunContext:
     owner: str
     cluster: str
     expires_at: datetime | None = None
+    kubeconfigs: str = ""  # the folder of our kubeconfigs
+
+    def kubeconfig(self, region: str) -> str:
+        """Where the kubeconfig of this run's cluster is, or will be."""
+        return f"{self.kubeconfigs}/{kubeconfig_name(region, self.cluster)}" if self.kubeconfigs else ""
 
     @property
     def tags(self) -> dict[str, str]:

@@ -89,6 +89,7 @@ class Bench:
             owner=settings.owner or _user(),
             cluster=settings.cluster_name,
             expires_at=self.clock.now() + lifetime if lifetime else None,
+            kubeconfigs=str(self.world.home / "kubeconfigs"),
         )
 
     @cached_property

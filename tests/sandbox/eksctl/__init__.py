@@ -1,0 +1,1 @@
+"""The eksctl stand-in as a process."""

