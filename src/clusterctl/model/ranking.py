@@ -173,7 +173,7 @@ def _candidate(spot: _Spot) -> Candidate:
 
 
 def _judge(spot: _Spot) -> Judgement:
-    if obstacle := _unheard(spot) or _impossible(spot):
+    if obstacle := _out_of_place(spot) or _unheard(spot) or _impossible(spot):
         return (*obstacle, Source.UNPROBED)
     if spot.reservation:
         return _reserved(spot.reservation)
@@ -182,6 +182,17 @@ def _judge(spot: _Spot) -> Judgement:
     if obstacle := _short_quota(spot):
         return (*obstacle, Source.UNPROBED)
     return Verdict.UNKNOWN, _unproved(spot), Source.UNPROBED
+
+
+def _out_of_place(spot: _Spot) -> tuple[Verdict, str] | None:
+    """What the zone itself forbids, whatever else is known of it."""
+    zone = spot.zone
+    if zone.name and spot.offered and not zone.runs_eks:
+        return Verdict.SKIPPED, f"EKS cannot run in {zone.name} ({zone.zone_id})"
+    if zone.name and spot.offered and spot.subnet == "no":
+        where = f"where cluster {spot.question.cluster} could put nodes"
+        return Verdict.SKIPPED, f"no private subnet in {zone.name}, {where}"
+    return None
 
 
 def _unheard(spot: _Spot) -> tuple[Verdict, str] | None:
@@ -198,15 +209,8 @@ def _impossible(spot: _Spot) -> tuple[Verdict, str] | None:
     if spot.kind is None or not spot.offered:
         where = f"{zone.name} ({zone.zone_id})" if spot.kind else spot.facts.region
         return Verdict.NOT_OFFERED, f"{name} is not offered in {where}"
-    if not zone.runs_eks:
-        return Verdict.SKIPPED, f"EKS cannot run in {zone.name} ({zone.zone_id})"
     if not spot.reservation and "on-demand" not in spot.kind.usage_classes:
         return Verdict.NOT_OFFERED, f"{name} is sold in capacity blocks only: give one with CAPACITY_RESERVATION_ID"
-    if spot.subnet == "no":
-        return (
-            Verdict.SKIPPED,
-            f"no private subnet in {zone.name}, where cluster {spot.question.cluster} could put nodes",
-        )
     return _crowded(spot, spot.kind)
 
 
