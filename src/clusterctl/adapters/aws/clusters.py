@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from botocore.exceptions import ClientError
 
@@ -17,6 +17,10 @@ from clusterctl.model.names import cluster_stack, nodegroup_stack
 from clusterctl.model.specs import SYSTEM_NODEGROUP
 
 
+LOOKS = 3
+T = TypeVar("T")
+
+
 class AwsClusterReader:
     """Implements ports.ClusterReader. What does not exist has an empty status; what may not be read is an error."""
 
@@ -25,11 +29,11 @@ class AwsClusterReader:
 
     def cluster(self, region: str, name: str) -> ClusterState:
         with translated(f"describe cluster {name} in {region}"):
-            return self._cluster(region, name)
+            return seen_whole(lambda: self._cluster(region, name))
 
     def nodegroup(self, region: str, cluster: str, name: str) -> NodegroupState:
         with translated(f"describe node group {name} of {cluster} in {region}"):
-            return nodegroup_state(self._session, region, cluster, name)
+            return seen_whole(lambda: nodegroup_state(self._session, region, cluster, name))
 
     def stack(self, region: str, name: str) -> StackState:
         return stack_state(self._session, region, name)
@@ -93,6 +97,17 @@ class AwsClusterReader:
         listed = self._session.client("iam").list_open_id_connect_providers()["OpenIDConnectProviderList"]
         host_and_path = issuer.removeprefix("https://")
         return any(one["Arn"].endswith(f"/{host_and_path}") for one in listed)
+
+
+def seen_whole(look: Callable[[], T]) -> T:
+    """A look of many calls, taken again where a thing vanished between two of them, as it does while it is deleted."""
+    for _ in range(LOOKS - 1):
+        try:
+            return look()
+        except ClientError as fault:
+            if "NotFound" not in code_of(fault):
+                raise
+    return look()
 
 
 def found_or_none(call: Callable[..., Any], key: str, **names: str) -> dict[str, Any] | None:
