@@ -80,8 +80,10 @@ def _document(command: str, result: RunResult) -> dict[str, Any]:
 
     stages = [stage_document(stage) for stage in result.stages]
     deleted = [line for stage in stages for line in stage["actions"]]
-    remains = remains_document(result.outputs[Remains] if Remains in result.outputs else Remains())
-    document = {"schema": schema(command), "ok": result.error is None, "deleted": deleted, **remains, "stages": stages}
+    searched = Remains in result.outputs
+    remains = remains_document(result.outputs[Remains] if searched else Remains())
+    document = {"schema": schema(command), "ok": result.error is None, "deleted": deleted, **remains}
+    document |= {"searched": searched, "stages": stages}
     if result.error is not None:
         error = as_error(result.error)
         document = {**document, **(error.document or {}), "error": error_document(error)}
@@ -95,6 +97,6 @@ def _lines(document: dict[str, Any]) -> list[str]:
         lines.append(
             f"LEFT {one['kind']} {one['id']} in {one['region']}, {one['monthly_usd']} USD a month: {one['command']}"
         )
-    if document["ok"] and not document["kept"]:
+    if document["ok"] and document["searched"] and not document["kept"]:
         lines.append("nothing of the cluster is left")
     return lines

@@ -50,7 +50,10 @@ class NodegroupLeft:
 
 @dataclass(frozen=True, slots=True)
 class ClusterLeft:
+    """`foreseen` marks a plan's guess: nothing can be searched for before the cluster is really gone."""
+
     state: ClusterState
+    foreseen: bool = False
 
 
 @dataclass(frozen=True, slots=True)

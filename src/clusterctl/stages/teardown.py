@@ -177,7 +177,7 @@ class ClusterGoneStage:
         return ""
 
     def expect(self, inputs: Outputs, observed: ClusterLeft) -> ClusterLeft:
-        return ClusterLeft(ClusterState(observed.state.region, observed.state.name))
+        return ClusterLeft(ClusterState(observed.state.region, observed.state.name), foreseen=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +197,8 @@ class LeftoversGoneStage:
 
     def observe(self, inputs: Outputs) -> Remains:
         target, emptied, left = inputs[Target], inputs[Emptied], inputs[ClusterLeft].state
+        if inputs[ClusterLeft].foreseen:
+            return Remains(purge=self.purge)
         if _there(left):
             why = "" if left.ours else f"was not made by clusterctl ({describe(left)})"
             return Remains(kept_cluster=why, forgotten=True, purge=self.purge)

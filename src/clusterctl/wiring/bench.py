@@ -26,6 +26,7 @@ from clusterctl.engine.prerequisites import Standing
 from clusterctl.engine.stage import Stage
 from clusterctl.errors import StageIncompleteError, VerificationError
 from clusterctl.model.capacity import Question
+from clusterctl.model.cluster import ClusterState, cluster_notices
 from clusterctl.model.cost import Cost, cluster_cost, refuse_too_dear
 from clusterctl.model.decision import Asked, Decision, Remembered
 from clusterctl.model.documents import candidates_document
@@ -181,6 +182,11 @@ class Bench:
     @property
     def notices(self) -> tuple[str, ...]:
         return self._decision.notices if self._decision else ()
+
+    def cluster_notices(self, result: RunResult) -> tuple[str, ...]:
+        if ClusterState not in result.outputs:
+            return ()
+        return cluster_notices(result.outputs[ClusterState], self.settings.k8s_version)
 
     def lock(self) -> AbstractContextManager[None]:
         name = f"{self.identity.account_id}-{self.settings.cluster_name}"

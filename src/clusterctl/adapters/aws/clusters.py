@@ -16,7 +16,6 @@ from clusterctl.model.cluster import ClusterState, HealthIssue, NodegroupState, 
 from clusterctl.model.names import cluster_stack, nodegroup_stack
 from clusterctl.model.specs import SYSTEM_NODEGROUP
 
-
 LOOKS = 3
 T = TypeVar("T")
 
