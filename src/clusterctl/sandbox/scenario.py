@@ -80,6 +80,15 @@ class Fault(BaseModel):
     crash_after: str | None = None
 
 
+class _Loader(yaml.SafeLoader):
+    """YAML 1.2's idea of true and false: to YAML 1.1, and so to PyYAML, the key `on` of a fault is the value true."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 - as its base has it
+        first: [(tag, pattern) for tag, pattern in rules if first in "tTfF" or tag != "tag:yaml.org,2002:bool"]
+        for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
 class Scenario(BaseModel):
     """A whole scenario file. Unknown keys are errors."""
 
@@ -100,7 +109,7 @@ class Scenario(BaseModel):
 def parse_scenario(text: str, source: str) -> Scenario:
     """Read a scenario. Raises UsageError naming the first wrong field of `source`."""
     try:
-        return Scenario.model_validate(yaml.safe_load(text) or {})
+        return Scenario.model_validate(yaml.load(text, Loader=_Loader) or {})  # noqa: S506 - a safe one
     except yaml.YAMLError as problem:
         raise UsageError(f"{source} is not YAML: {problem}") from problem
     except ValidationError as problem:
