@@ -97,6 +97,8 @@ class Executor:
                 hands.remover.nodegroup(region, cluster, nodegroup, tell)
             case DeleteCluster(region=region, cluster=cluster):
                 hands.remover.cluster(region, cluster, tell)
+            case RemoveResource(resource=resource):
+                hands.remover.resource(resource, tell)
             case _:
                 self._perform_in_cluster(action)
 
@@ -108,7 +110,6 @@ class Executor:
         | ApplyManifests
         | DeleteWorkload
         | DeleteObjects
-        | RemoveResource
         | ForgetCluster,
     ) -> None:
         hands = self._hands
@@ -125,8 +126,6 @@ class Executor:
                 hands.kube.delete(access, ref)
             case DeleteObjects(access=access, resource=resource, selector=selector):
                 hands.kube.delete_all(access, resource, selector)
-            case RemoveResource(resource=resource):
-                hands.aws.remove(resource)
             case ForgetCluster(region=region, cluster=cluster):
                 hands.kubeconfig.remove(cluster, region)
                 hands.placement.remove()

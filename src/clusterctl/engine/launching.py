@@ -68,7 +68,7 @@ class NodegroupLauncher:
             self._clock, look, lambda one: one.over or one.failure is not None,
             every_s=patience.every_s, limit_s=patience.limit_s,
         )  # fmt: skip
-        late = None if seen.over or seen.failure else final_cause(seen.state, since)
+        late = None if seen.over or seen.failure or seen.state.ready else final_cause(seen.state, since)
         return replace(seen, failure=seen.failure or late)
 
     def _conclude(

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from clusterctl.engine.waiting import look_until
-from clusterctl.errors import LeftoversError
+from clusterctl.errors import BusyError, LeftoversError
 from clusterctl.model.cluster import ClusterState, NodegroupState, StackVerdict
+from clusterctl.model.documents import resource_document
 from clusterctl.model.launch import Patience
+from clusterctl.model.leftovers import Resource
 from clusterctl.model.names import cluster_stack, nodegroup_stack
 from clusterctl.ports import AwsWriter, Clock, ClusterReader, Eksctl
 
@@ -36,15 +38,17 @@ class Remover:
 
         state = look()
         if state.stack.verdict is not StackVerdict.ABSENT:
-            self._aws.delete_stack(region, nodegroup_stack(cluster, name))
+            self._delete_stack(region, nodegroup_stack(cluster, name))
         elif state.exists and state.status != "DELETING":
             self._aws.delete_nodegroup(region, cluster, name)
         gone = self._until(look, lambda seen: _nodegroup_gone(seen) or seen.stack.verdict is StackVerdict.UNDELETABLE)
         if gone.exists and gone.stack.verdict is StackVerdict.UNDELETABLE:
             self._aws.delete_nodegroup(region, cluster, name)
             self._until(look, lambda seen: not seen.exists)
-            self._aws.delete_stack(region, nodegroup_stack(cluster, name))
-            gone = self._until(look, _nodegroup_gone)
+            self._delete_stack(region, nodegroup_stack(cluster, name))
+            gone = self._until(
+                look, lambda seen: _nodegroup_gone(seen) or seen.stack.verdict is StackVerdict.UNDELETABLE
+            )
         if not _nodegroup_gone(gone):
             reason = gone.stack.failure.message if gone.stack.failure else None
             raise _left(f"node group {name}", region, reason, nodegroup_stack(cluster, name))
@@ -62,13 +66,35 @@ class Remover:
         finally:
             run.stop()
         if state.stack.verdict is not StackVerdict.ABSENT:
-            self._aws.delete_stack(region, cluster_stack(name))
+            self._delete_stack(region, cluster_stack(name))
             state = self._until(
                 look, lambda seen: _cluster_gone(seen) or seen.stack.verdict is StackVerdict.UNDELETABLE
             )
         if not _cluster_gone(state):
             reason = state.stack.failure.message if state.stack.failure else run.tail.strip()[-300:]
             raise _left(f"cluster {name}", region, reason, cluster_stack(name))
+
+    def resource(self, resource: Resource, tell: Tell) -> None:
+        """Remove one leftover as soon as nothing uses it any more. Raises LeftoversError where that does not end."""
+
+        def attempt() -> BusyError | None:
+            try:
+                self._aws.remove(resource)
+            except BusyError as busy:
+                tell(busy.message)
+                return busy
+            return None
+
+        every_s, limit_s = self._patience.every_s, self._patience.leftover_s
+        busy = look_until(self._clock, attempt, lambda seen: seen is None, every_s=every_s, limit_s=limit_s)
+        if busy:
+            error = LeftoversError(f"{busy.message}, and could not be removed", hint=busy.hint, details=busy.details)
+            raise error.with_document({"leftovers": [resource_document(resource)]})
+
+    def _delete_stack(self, region: str, stack: str) -> None:
+        """CloudFormation needs a moment to show that it deletes: an older DELETE_FAILED is no answer to this call."""
+        self._aws.delete_stack(region, stack)
+        self._clock.sleep(self._patience.every_s)
 
     def _until(self, look: Callable[[], T], done: Callable[[T], bool]) -> T:
         return look_until(self._clock, look, done, every_s=self._patience.every_s, limit_s=self._patience.removal_s)

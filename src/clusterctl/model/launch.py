@@ -24,6 +24,7 @@ class Patience:
     failed_activities: int = 3
     after_first_failure_s: float = 180
     limit_s: float = 45 * 60
+    leftover_s: float = 10 * 60  # load balancers and NAT gateways take minutes to let go of what they use
     removal_s: float = 30 * 60
 
 
@@ -31,7 +32,9 @@ _NOT_OUR_VERDICT = {Cause.JOIN, Cause.CANCELLED, Cause.UNKNOWN, Cause.TRANSIENT,
 
 
 def give_up(state: NodegroupState, since: datetime, now: datetime, patience: Patience) -> Failure | None:
-    """The failure for which to stop waiting, or None while there is hope."""
+    """The failure for which to stop waiting; None while there is hope, or once all instances came after all."""
+    if state.ready or 0 < state.desired <= state.instances:
+        return None
     failed = [activity for activity in _since(state, since) if activity.status == "Failed"]
     causes = [_activity_cause(activity) for activity in failed]
     for cause in causes:
@@ -42,6 +45,8 @@ def give_up(state: NodegroupState, since: datetime, now: datetime, patience: Pat
     ]
     if not hopeless:
         return None
+    if never := next((cause for _, cause in hopeless if cause.cause is Cause.NOT_OFFERED), None):
+        return never
     first, reason = hopeless[0]
     waited = (now - first.at).total_seconds()
     enough = len(hopeless) >= patience.failed_activities or waited >= patience.after_first_failure_s
@@ -54,7 +59,8 @@ def final_cause(state: NodegroupState, since: datetime) -> Failure:
     causes += [classify(_launch_code(issue.code), f"{issue.code}: {issue.message}") for issue in state.issues]
     if state.stack.failure:
         causes.append(state.stack.failure)
-    found = root_cause(causes)
+    lasting = [cause for cause in causes if cause.remedy is not Remedy.RETRY]
+    found = root_cause(lasting or causes)
     return found or classify(
         "Unknown", f"node group is {state.status or 'absent'}, stack is {state.stack.status or 'absent'}"
     )
