@@ -9,6 +9,7 @@ from clusterctl.engine.waiting import look_until
 from clusterctl.errors import ClusterctlError, ToolFailedError
 from clusterctl.model.cluster import ClusterState, StackVerdict
 from clusterctl.model.failures import Cause, classify, root_cause
+from clusterctl.model.launch import launch_error
 from clusterctl.model.names import cluster_stack
 from clusterctl.ports import AwsWriter, Clock, ClusterReader, Eksctl, ToolRun
 
@@ -80,16 +81,14 @@ def _busy(state: ClusterState) -> bool:
 
 
 def _failed(action: CreateCluster, state: ClusterState, run: ToolRun) -> ClusterctlError:
-    causes = [one for one in (state.stack.failure, classify("", run.tail)) if one]
-    cause = root_cause(causes)
-    reason = (
-        cause.message
-        if cause and cause.cause is not Cause.UNKNOWN
-        else (run.tail.strip().splitlines() or ["eksctl said nothing"])[-1]
+    """The error of the cause that AWS or eksctl named; without one, what eksctl said last."""
+    cause = root_cause([one for one in (state.stack.failure, classify("", run.tail)) if one])
+    hint = (
+        "aws cloudformation describe-stack-events "
+        f"--region {action.region} --stack-name {cluster_stack(action.cluster)}"
     )
-    return ToolFailedError(
-        f"cluster {action.cluster} was not created: {reason[-300:]}",
-        output=run.tail,
-        hint="aws cloudformation describe-stack-events "
-        f"--region {action.region} --stack-name {cluster_stack(action.cluster)}",
-    )
+    if cause and cause.cause is not Cause.UNKNOWN:
+        message = f"cluster {action.cluster} was not created: {cause.message.strip()[-300:]}"
+        return launch_error(cause, message, hint=hint, details=run.tail)
+    last = (run.tail.strip().splitlines() or ["eksctl said nothing"])[-1]
+    return ToolFailedError(f"cluster {action.cluster} was not created: {last[-300:]}", output=run.tail, hint=hint)

@@ -74,6 +74,7 @@ class _StageRun:
     actions: list[str] = field(default_factory=list)
     attempts: Attempts = field(default_factory=Attempts)
     observed: Any = None
+    seconds: float = 0.0
 
 
 class Pipeline:
@@ -94,7 +95,8 @@ class Pipeline:
             observed = stage.observe(inputs)
             plan = stage.plan(inputs, observed)
             plans.append(StagePlan(name, plan))
-            outputs = outputs.with_value(stage.expect(inputs, observed) if plan else observed)
+            changes = plan or stage.waiting_for(inputs, observed)
+            outputs = outputs.with_value(stage.expect(inputs, observed) if changes else observed)
         return Preview(tuple(plans), outputs)
 
     def apply(self, outputs: Outputs) -> RunResult:
@@ -133,7 +135,7 @@ class Pipeline:
         problem = future.exception()
         if problem is None:
             return future.result(), None
-        return StageResult(run.stage.name, "failed", 0.0, tuple(run.actions)), problem
+        return StageResult(run.stage.name, "failed", run.seconds, tuple(run.actions)), problem
 
     def _run_stage(self, run: _StageRun) -> StageResult:
         name, start = run.stage.name, self._clock.now()
@@ -147,9 +149,9 @@ class Pipeline:
             raise
         finally:
             end = self._clock.now()
-            seconds = (end - start).total_seconds()
-            self._emit(StageEnded(end, name, status, seconds, message))
-        return StageResult(name, status, seconds, tuple(run.actions))
+            run.seconds = (end - start).total_seconds()
+            self._emit(StageEnded(end, name, status, run.seconds, message))
+        return StageResult(name, status, run.seconds, tuple(run.actions))
 
     def _converge(self, run: _StageRun) -> object:
         stage = run.stage

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from clusterctl.engine.actions import Effect, Plan
 from clusterctl.engine.outputs import Outputs
 from clusterctl.engine.stage import Stage
-from clusterctl.errors import ClusterctlError, StageIncompleteError
+from clusterctl.errors import BusyError, ClusterctlError, StageIncompleteError
+
+
+@runtime_checkable
+class _Readiness(Protocol):
+    """What exists in the cloud, and may not be ready for use."""
+
+    @property
+    def ready(self) -> bool: ...
 
 
 class Standing:
@@ -25,12 +33,15 @@ class Standing:
         return self._stage.observe(inputs)
 
     def plan(self, inputs: Outputs, observed: Any) -> Plan:
-        """Always empty; raises where the stage would have to make something."""
+        """Always empty; raises where the stage would have to make something, and while that is in transition."""
         missing = [one for one in self._stage.plan(inputs, observed) if one.effect is Effect.CREATE]
         if missing:
             raise self._error(
                 f"stage {self.name} is not complete: it would {missing[0]}", hint=f"clusterctl {self.name}"
             )
+        if isinstance(observed, _Readiness) and not observed.ready:
+            waits = self._stage.waiting_for(inputs, observed)
+            raise BusyError(f"stage {self.name} has not settled: {waits}", hint=f"clusterctl {self.name} waits for it")
         return ()
 
     def waiting_for(self, inputs: Outputs, observed: Any) -> str:
