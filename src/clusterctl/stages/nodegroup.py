@@ -50,7 +50,7 @@ class NodegroupStage:
         if standing is Standing.GOING:
             return ()
         failed = inputs[Attempts].last_failure if Attempts in inputs else None
-        if standing is not Standing.ABSENT and failed and not observed.ready:
+        if standing is not Standing.ABSENT and failed and _is_of(failed, observed):
             return _replace(inputs, observed, failed.reason)
         match standing:
             case Standing.ABSENT:
@@ -58,7 +58,8 @@ class NodegroupStage:
             case Standing.BROKEN:
                 return _replace(inputs, observed, describe(observed))
             case Standing.COMING:
-                _check_asked(inputs, observed)
+                if observed.exists:  # until EKS shows it, nobody knows what it is to be
+                    _check_asked(inputs, observed)
                 zone = ",".join(observed.zones)
                 return (AwaitNodegroup(observed.region, observed.cluster, observed.name, zone),)
             case _:
@@ -92,6 +93,11 @@ class NodegroupStage:
             taints=spec.taints,
             tags=spec.tags,
         )
+
+
+def _is_of(failed: Attempt, state: NodegroupState) -> bool:
+    """Whether what stands there is what has failed: not ready, and in that very zone as far as EKS shows zones."""
+    return not state.ready and (not state.zones or bool(set(failed.zone.split(",")) & set(state.zones)))
 
 
 def _create(inputs: Outputs, state: NodegroupState) -> Plan:
@@ -223,13 +229,19 @@ def _contradictions(inputs: Outputs, state: NodegroupState) -> Iterable[tuple[st
 
 def _nowhere(inputs: Outputs, attempts: Attempts, places: Sequence[Candidate]) -> CapacityUnavailableError:
     """No place is left: each one with the reason, tried or not."""
+    region = inputs[ClusterState].region
+    ruled_out = [
+        f"{one.instance_type} in {one.zone}: {one.reason or one.verdict.value}"
+        for one in inputs[Decision].candidates
+        if one.region == region and not one.usable
+    ]
     zoneless = [one for one in places if _subnet(inputs, one) is None]
     skipped = [f"{one.instance_type} in {one.zone}: no private subnet in {one.zone}" for one in zoneless]
-    reasons = "\n".join(filter(None, [_report(attempts.tried), *skipped]))
+    reasons = "\n".join(filter(None, [_report(attempts.tried), *skipped, *ruled_out]))
     nodes = inputs[Decision].candidate.nodes
     types = ", ".join(dict.fromkeys(one.instance_type for one in places))
     return CapacityUnavailableError(
-        f"no zone of {inputs[ClusterState].region} has room for {nodes} x {types}: {'; '.join(reasons.splitlines())}",
+        f"no zone of {region} has room for {nodes} x {types}: {'; '.join(reasons.splitlines())}",
         hint="clusterctl probe --all-regions shows where there is capacity",
         details=reasons,
     )
