@@ -93,10 +93,11 @@ class EmptiedStage:
 
 @dataclass(frozen=True, slots=True)
 class ReleasesGoneStage:
-    """Uninstalls our releases while the API answers."""
+    """Uninstalls our releases while the API answers. In an adopted cluster nobody can tell whose they are."""
 
     releases: ReleaseReader
     components: tuple[Component, ...]
+    named: bool = False  # the user asked for these very releases to go, from a cluster of somebody else as well
 
     name: ClassVar[str] = "releases"
     requires: ClassVar[tuple[type, ...]] = (Emptied,)
@@ -112,7 +113,10 @@ class ReleasesGoneStage:
         return ReleasesLeft(tuple(one for one in states if one.exists))
 
     def plan(self, inputs: Outputs, observed: ReleasesLeft) -> Plan:
-        access = inputs[Emptied].cluster.access
+        cluster = inputs[Emptied].cluster
+        if not cluster.ours and not self.named:
+            return ()
+        access = cluster.access
         return tuple(RemoveRelease(access, one.name, one.namespace) for one in observed.releases)
 
     def waiting_for(self, inputs: Outputs, observed: ReleasesLeft) -> str:

@@ -84,8 +84,8 @@ class Tools:
         empty = EmptiedStage(self.clusters, self.kube)
         group = NodegroupGoneStage(self.clusters)
         chosen: dict[str, tuple[Stage[Any], ...]] = {
-            "plugins": (empty.without_objects(), ReleasesGoneStage(self.helm, plugins)),
-            "kuberay": (empty.only_ray(), ReleasesGoneStage(self.helm, components[:1])),
+            "plugins": (empty.without_objects(), ReleasesGoneStage(self.helm, plugins, named=True)),
+            "kuberay": (empty.only_ray(), ReleasesGoneStage(self.helm, components[:1], named=True)),
             "nodegroup": (empty.without_objects(), ReleasesGoneStage(self.helm, ()), group),
             "keep-cluster": (empty, ReleasesGoneStage(self.helm, components), group),
         }
