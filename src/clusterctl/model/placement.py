@@ -93,11 +93,15 @@ def _values(text: str, source: str) -> dict[str, str]:
                 hint=f"did you mean {meant}?" if meant else "remove the line",
             )
         values[key] = value.strip("'\"")
+        if not _SAFE.fullmatch(values[key]):
+            raise UsageError(f"{source} line {number}: {key} has a character that shells read differently")
     return values
 
 
 def _check_expiry(placement: Placement, source: str) -> None:
     try:
-        _ = placement.expiry
+        expiry = placement.expiry
     except ValueError as problem:
         raise UsageError(f"{source}: EXPIRES_AT is not a date: {placement.expires_at!r}") from problem
+    if expiry and expiry.tzinfo is None:
+        raise UsageError(f"{source}: EXPIRES_AT says no time zone: {placement.expires_at!r}")

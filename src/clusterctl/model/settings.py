@@ -18,7 +18,8 @@ from clusterctl.model.names import check_names, nearest
 DEFAULT_REGION = "us-east-2"
 MIXES = ("ray", "slurm", "volcano", "mpi")
 
-_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+_DURATION = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?")
+_WIDER = (("REGION", "REGIONS"), ("GPU_AZ", "AZS"), ("GPU_NODE_TYPE", "INSTANCE_TYPES"))  # one, and a list of them
 
 
 def parse_duration(text: str) -> timedelta:
@@ -137,6 +138,9 @@ def resolve(layers: Iterable[Layer]) -> ResolvedSettings:
             _known(key, layer)
             if value not in (None, ""):
                 chosen.setdefault(key, layer)
+    for one, several in _WIDER:  # a list from a weaker layer does not hide the one that a stronger layer names
+        if one in chosen and several in chosen and chosen[one].origin < chosen[several].origin:
+            del chosen[several]
     values = {key.lower(): layer.values[key] for key, layer in chosen.items()}
     settings = _validated(values, chosen)
     check_names(settings.cluster_name, (settings.gpu_nodegroup_name,))
