@@ -71,9 +71,15 @@ class JournalFile:
         stamped = {"at": self._clock.now().isoformat(), "run": self._run_id, **entry}
         with self._lock:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
             try:
-                os.write(descriptor, (json.dumps(stamped) + "\n").encode())
+                os.write(descriptor, (_line_break(descriptor) + json.dumps(stamped) + "\n").encode())
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
+
+
+def _line_break(descriptor: int) -> str:
+    """What ends the half line of a run that was killed while it wrote; nothing after a whole one."""
+    size = os.fstat(descriptor).st_size
+    return "\n" if size and os.pread(descriptor, 1, size - 1) != b"\n" else ""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from clusterctl.adapters.files import private_folder, write_atomically
-from clusterctl.errors import UsageError
+from clusterctl.errors import BusyError, UsageError
 from clusterctl.model.placement import Placement, format_placement, parse_placement
 
 LOCK_TIMEOUT_S = 30.0
@@ -19,6 +21,7 @@ class PlacementFile:
     """The PlacementStore port over one file."""
 
     path: Path
+    patience_s: float = LOCK_TIMEOUT_S
 
     def load(self) -> Placement | None:
         """The remembered placement, or None without a file. Raises UsageError for a broken one."""
@@ -49,8 +52,13 @@ class PlacementFile:
     def _lock_path(self) -> Path:
         return self.path.with_name(self.path.name + ".lock")
 
-    def _lock(self) -> FileLock:
-        return FileLock(self._lock_path, timeout=LOCK_TIMEOUT_S, mode=0o600)
+    @contextmanager
+    def _lock(self) -> Iterator[None]:
+        try:
+            with FileLock(self._lock_path, timeout=self.patience_s, mode=0o600):
+                yield
+        except Timeout as problem:
+            raise BusyError(f"another run holds {self.path}", hint="wait for it to end") from problem
 
 
 def refuse_foreign(placement: Placement | None, account_id: str, path: Path) -> None:
