@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 Command = Callable[..., int | None]
 COMMON = "Everywhere"
@@ -64,26 +65,53 @@ def _common(
     return Invocation("", sandbox, scenario, placement, output == "json", verbose, color)
 
 
+class Deferred(TyperCommand):
+    """Builds its options when it is called: `--help` lists every command and needs the options of none.
+
+    Its callback makes the command that stands behind it.
+    """
+
+    @functools.cached_property
+    def built(self) -> Any:
+        return self.callback() if self.callback else None
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        return self.built.make_context(info_name, args, parent, **extra)
+
+    def get_params(self, ctx: Any) -> Any:
+        return self.built.get_params(ctx)
+
+
 def command(app: typer.Typer, name: str) -> Callable[[Command], Command]:
     """Register a command: it gets an Invocation first, its own options after it."""
 
     def register(function: Command) -> Command:
-        shared = inspect.signature(_common, eval_str=True).parameters
-        own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        def build() -> Any:
+            alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+            alone.command(name)(_with_shared_options(function, name))
+            return typer.main.get_command(alone)
 
-        @functools.wraps(function)
-        def call(**given: Any) -> None:
-            invocation = _common(**{key: given.pop(key) for key in shared})
-            code = function(_named(invocation, name), **given)
-            raise typer.Exit(code or 0)
-
-        parameters = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*own, *shared.values())]
-        call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        call.__annotations__ = {one.name: one.annotation for one in parameters}
-        app.command(name)(call)
+        build.__doc__ = function.__doc__
+        app.command(name, cls=Deferred)(build)
         return function
 
     return register
+
+
+def _with_shared_options(function: Command, name: str) -> Command:
+    shared = inspect.signature(_common, eval_str=True).parameters
+    own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+
+    @functools.wraps(function)
+    def call(**given: Any) -> None:
+        invocation = _common(**{key: given.pop(key) for key in shared})
+        code = function(_named(invocation, name), **given)
+        raise typer.Exit(code or 0)
+
+    parameters = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*own, *shared.values())]
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {one.name: one.annotation for one in parameters}
+    return call
 
 
 def _named(invocation: Invocation, name: str) -> Invocation:

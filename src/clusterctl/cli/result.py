@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import sys
-import traceback
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +11,8 @@ from clusterctl.errors import ClusterctlError, InterruptedRunError
 
 def write_json(document: Mapping[str, Any]) -> None:
     """Exactly one JSON document."""
+    import json
+
     sys.stdout.write(json.dumps(document, indent=2, default=str) + "\n")
 
 
@@ -55,6 +55,8 @@ def as_error(problem: BaseException) -> ClusterctlError:
         return problem
     if isinstance(problem, KeyboardInterrupt):
         return InterruptedRunError("interrupted")
+    import traceback
+
     text = "".join(traceback.format_exception(problem))
     return ClusterctlError(
         f"unexpected {type(problem).__name__}: {problem}",
