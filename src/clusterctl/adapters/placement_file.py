@@ -30,7 +30,8 @@ class PlacementFile:
         except FileNotFoundError:
             return None
         except (OSError, UnicodeDecodeError) as problem:
-            raise UsageError(f"cannot read {self.path}: {problem}") from problem
+            reason = problem.strerror if isinstance(problem, OSError) else "it is no text"
+            raise UsageError(f"cannot read {self.path}: {reason}", hint="--placement FILE names another") from problem
         return parse_placement(text, str(self.path))
 
     def save(self, placement: Placement) -> None:

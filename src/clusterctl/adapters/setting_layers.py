@@ -45,5 +45,5 @@ def project_layer(folder: Path) -> Layer:
     except FileNotFoundError:
         data = {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
-        raise UsageError(f"cannot read {path}: {problem}") from problem
+        raise UsageError(f"cannot read {path}: {problem}", hint="write it like: gpu_node_count = 4") from problem
     return Layer(Origin.PROJECT, PROJECT_FILE, {key.upper(): value for key, value in data.items()})

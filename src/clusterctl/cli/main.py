@@ -10,11 +10,13 @@ import typer
 
 from clusterctl import __version__
 from clusterctl.cli import deploy_all, doctor, probe, sandbox, stage, status, teardown, token, verify
-from clusterctl.cli.result import as_error, failed_document, write_error, write_json
-from clusterctl.errors import ClusterctlError, UsageError
+from clusterctl.cli.result import as_error, failed_document, note, write_error, write_json
+from clusterctl.errors import ClusterctlError, InterruptedRunError, UsageError
+
+PROGRAM = "clusterctl"
 
 app = typer.Typer(
-    name="clusterctl",
+    name=PROGRAM,
     help="Verified GPU and EFA training clusters on Amazon EKS, one idempotent stage at a time.",
     no_args_is_help=True,
     add_completion=True,
@@ -48,7 +50,7 @@ def run() -> NoReturn:
 def main(arguments: list[str]) -> int:
     """Run one command and return its exit code."""
     try:
-        code = app(arguments, standalone_mode=False)
+        code = app(arguments, prog_name=PROGRAM, standalone_mode=False)
         return code if isinstance(code, int) else 0
     except Exception as problem:  # noqa: BLE001 - the one place that may: everything ends in an exit code
         return _ended(problem, arguments)
@@ -57,23 +59,35 @@ def main(arguments: list[str]) -> int:
 
 
 def _ended(problem: BaseException, arguments: list[str]) -> int:
+    if type(problem).__name__ == "NoArgsIsHelpError":  # raised with the help as its message
+        note(str(problem))
+        return UsageError.exit_code
     error = _parser_error(problem) or as_error(problem)
-    command = next((word for word in arguments if not word.startswith("-")), "clusterctl")
     if _wants_json(arguments):
-        write_json(failed_document(command, error))
+        write_json(failed_document(_command(arguments), error))
     verbose = any(word.startswith("-v") or word == "--verbose" for word in arguments)
     write_error(error, verbose=verbose or type(error) is ClusterctlError)
     return error.exit_code
 
 
 def _parser_error(problem: BaseException) -> ClusterctlError | None:
-    """What the option parser did not understand, as our own error."""
+    """What the option parser did not understand, or Ctrl-C while it ran, as our own error."""
+    if isinstance(problem, typer.Abort):
+        return InterruptedRunError("interrupted")
     describe = getattr(problem, "format_message", None)
     if describe is None:
         return None
     context = getattr(problem, "ctx", None)
-    path = getattr(context, "command_path", "clusterctl")
-    return UsageError(str(describe()).rstrip("."), hint=f"{path} --help")
+    path = getattr(context, "command_path", PROGRAM)
+    misplaced = path == PROGRAM and type(problem).__name__ == "NoSuchOption"
+    hint = f"options follow the command: {PROGRAM} COMMAND --option" if misplaced else f"{path} --help"
+    return UsageError(str(describe()).rstrip("."), hint=hint)
+
+
+def _command(arguments: list[str]) -> str:
+    """The command that was meant; words before it may be values of misplaced options."""
+    known = {one.name for one in app.registered_commands} | {one.name for one in app.registered_groups}
+    return next((word for word in arguments if word in known), PROGRAM)
 
 
 def _wants_json(arguments: list[str]) -> bool:

@@ -15,6 +15,7 @@ from clusterctl.model.names import nearest
 
 STATE_VERSION = "1"
 _SAFE = re.compile(r"[A-Za-z0-9_./:@%+=,-]*")
+_REBUILD = "move it away, then rebuild it from the cluster's tags: clusterctl status --adopt"
 _LINE = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=(.*)")
 
 
@@ -65,11 +66,11 @@ def parse_placement(text: str, source: str) -> Placement:
     if values.pop("CLUSTERCTL_STATE", None) != STATE_VERSION:
         raise UsageError(
             f"{source} is not a placement file of this version of clusterctl",
-            hint="move it away, or rebuild it with: clusterctl status --adopt",
+            hint=_REBUILD,
         )
     count = values.pop("GPU_NODE_COUNT", "") or "0"
     if not count.isdecimal():
-        raise UsageError(f"{source}: GPU_NODE_COUNT is {count!r}, not a number")
+        raise UsageError(f"{source}: GPU_NODE_COUNT is {count!r}, not a number", hint=_REBUILD)
     known: dict[str, Any] = {key.lower(): value for key, value in values.items()}
     placement = Placement(**known, gpu_node_count=int(count))
     _check_expiry(placement, source)
@@ -84,7 +85,7 @@ def _values(text: str, source: str) -> dict[str, str]:
             continue
         found = _LINE.fullmatch(line)
         if not found:
-            raise UsageError(f"{source} line {number} is not KEY=value: {line[:60]!r}")
+            raise UsageError(f"{source} line {number} is not KEY=value: {line[:60]!r}", hint=_REBUILD)
         key, value = found.groups()
         if key not in KEYS:
             meant = nearest(key, KEYS)

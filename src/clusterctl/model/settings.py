@@ -17,18 +17,22 @@ from clusterctl.model.names import check_names, nearest
 
 DEFAULT_REGION = "us-east-2"
 MIXES = ("ray", "slurm", "volcano", "mpi")
+AVAILABLE = ("ray",)
 
 _DURATION = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?")
 _WIDER = (("REGION", "REGIONS"), ("GPU_AZ", "AZS"), ("GPU_NODE_TYPE", "INSTANCE_TYPES"))  # one, and a list of them
 
 
 def parse_duration(text: str) -> timedelta:
-    """`4h`, `90m`, `1d12h`. Raises UsageError for anything else, and for nothing at all."""
+    """`4h`, `90m`, `1d12h`. Raises UsageError for anything else, and for no time at all."""
     found = _DURATION.fullmatch(text.strip())
     if not found or not any(found.groups()):
         raise UsageError(f"{text!r} is not a duration", hint="write it like 4h, 90m or 1d12h")
     days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
-    return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+    length = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+    if not length:
+        raise UsageError(f"{text!r} is no time at all", hint="write it like 4h, or leave it out for no end")
+    return length
 
 
 def _words(value: object) -> object:
@@ -181,5 +185,9 @@ def _check_operators(settings: Settings) -> None:
             meant = nearest(name, MIXES)
             raise UsageError(
                 f"unknown operator {name!r} in --with",
-                hint=f"did you mean {meant}?" if meant else f"choose from {', '.join(MIXES)}",
+                hint=f"did you mean {meant}?" if meant else f"choose from {', '.join(AVAILABLE)}",
+            )
+        if name not in AVAILABLE:
+            raise UsageError(
+                f"operator {name!r} is not available in this version", hint=f"choose from {', '.join(AVAILABLE)}"
             )

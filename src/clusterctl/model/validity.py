@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
+from typing import Protocol
 
 from clusterctl.errors import UsageError
 from clusterctl.model.capacity import Question, RegionFacts, Zone
@@ -11,17 +13,25 @@ from clusterctl.model.instances import Accelerator, InstanceType
 from clusterctl.model.names import nearest
 from clusterctl.model.specs import check_launchable
 
-Similar = Callable[[str, str], tuple[str, ...]]  # region, name -> type names that look like it
+_REGION_OF_ZONE = re.compile(r"[a-z]{2}(?:-[a-z]+)+-\d+(?=[a-z]$)")
+LARGEST_REGIONS = ("us-east-1", "us-west-2")  # where instance types appear first
 
 
-def check_types(question: Question, facts: Sequence[RegionFacts], gpus_per_node: int | None, similar: Similar) -> None:
+class TypeNames(Protocol):
+    """What else is known of the names of instance types."""
+
+    def instance_type(self, region: str, name: str) -> InstanceType | None: ...
+    def similar_types(self, region: str, name: str) -> tuple[str, ...]: ...
+
+
+def check_types(question: Question, facts: Sequence[RegionFacts], gpus_per_node: int | None, names: TypeNames) -> None:
     """Raises UsageError for a type that EC2 does not know, or on which training across nodes is not possible."""
     for name in question.instance_types:
         kind = next((region.types[name] for region in facts if name in region.types), None)
         if kind:
             _check_kind(kind, gpus_per_node)
         elif not any("types" in region.problems or "survey" in region.problems for region in facts):
-            raise _unknown_type(name, question.regions, similar)
+            raise _unknown_type(name, question.regions, names)
 
 
 def check_zones(question: Question, facts: Sequence[RegionFacts]) -> None:
@@ -90,17 +100,25 @@ def _check_kind(kind: InstanceType, gpus_per_node: int | None) -> None:
         )
 
 
-def _unknown_type(name: str, regions: Sequence[str], similar: Similar) -> UsageError:
-    like = similar(regions[0], name)
+def _unknown_type(name: str, regions: Sequence[str], names: TypeNames) -> UsageError:
     where = regions[0] if len(regions) == 1 else f"any of {len(regions)} regions"
+    message = f"EC2 offers no instance type {name} in {where}"
+    if any(names.instance_type(one, name) for one in LARGEST_REGIONS if one not in regions):
+        return UsageError(message, hint=f"see where it is: clusterctl probe -a -t {name} --no-probe")
+    like = names.similar_types(regions[0], name)
     hint = f"did you mean {like[0]}?" if like else f"aws ec2 describe-instance-type-offerings --region {regions[0]}"
-    return UsageError(f"EC2 offers no instance type {name} in {where}", hint=hint)
+    return UsageError(message, hint=hint)
 
 
 def _find(name: str, known: Sequence[Zone], question: Question) -> Zone:
     for zone in known:
         if name in (zone.name, zone.zone_id):
             return zone
+    region = _REGION_OF_ZONE.match(name)
+    if region and region[0] not in question.regions:
+        raise UsageError(
+            f"zone {name} is in {region[0]}, which is not searched", hint=f"name its region as well: -r {region[0]}"
+        )
     meant = nearest(name, [part for zone in known for part in (zone.name, zone.zone_id)])
     raise UsageError(
         f"there is no zone {name} in {', '.join(question.regions)}",

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from clusterctl.errors import UsageError
+from clusterctl.model.names import nearest
 from clusterctl.sandbox.clock import DEFAULT_SPEED
 
 Outcome = Literal[
@@ -58,13 +59,24 @@ class Block(BaseModel):
     upfront_usd: float = 0.0
 
 
+PLACES = (
+    "ec2", "eks", "cloudformation", "autoscaling", "iam", "sts", "service-quotas", "pricing",
+    "eksctl", "kube", "process",
+)  # fmt: skip
+
+
+def _known_place(on: str) -> str:
+    place, _, what = on.partition(":")
+    if place not in PLACES or not what:
+        raise ValueError(f"{on!r} is not SERVICE:WHAT with a service of {', '.join(PLACES)}")
+    return on
+
+
 class Fault(BaseModel):
     """One thing that goes wrong, `times` times or always, where its selectors match."""
 
     model_config = ConfigDict(extra="forbid")
-    on: str = Field(
-        pattern=r"^(ec2|eks|cloudformation|autoscaling|iam|sts|service-quotas|pricing|eksctl|kube|process):.+"
-    )
+    on: Annotated[str, AfterValidator(_known_place)]
     region: str | None = None
     zone: str | None = None
     instance_type: str | None = None
@@ -106,20 +118,38 @@ class Scenario(BaseModel):
     faults: list[Fault] = Field(default_factory=list)
 
 
+_SEE = "see docs/sandbox.md for the keys"
+_FIELDS = sorted({key for kind in (Scenario, Fault, Free, Reserved, Block) for key in kind.model_fields})
+
+
 def parse_scenario(text: str, source: str) -> Scenario:
     """Read a scenario. Raises UsageError naming the first wrong field of `source`."""
     try:
-        return Scenario.model_validate(yaml.load(text, Loader=_Loader) or {})  # noqa: S506 - a safe one
+        data = yaml.load(text, Loader=_Loader) or {}  # noqa: S506 - a safe one
     except yaml.YAMLError as problem:
-        raise UsageError(f"{source} is not YAML: {problem}") from problem
+        words = " ".join(str(problem).split())
+        raise UsageError(f"{source} is not YAML: {words}", hint=_SEE) from problem
+    if not isinstance(data, dict):
+        raise UsageError(f"{source} is no mapping of keys to values", hint=_SEE)
+    try:
+        return Scenario.model_validate(data)
     except ValidationError as problem:
-        first = problem.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{source}: {where}: {first['msg']}", hint="see docs/sandbox.md for the keys") from problem
+        raise _wrong_field(problem, source) from problem
 
 
 def load_scenario(path: Path) -> Scenario:
     try:
         return parse_scenario(path.read_text(), str(path))
     except OSError as problem:
-        raise UsageError(f"cannot read scenario {path}: {problem.strerror}") from problem
+        raise UsageError(f"cannot read scenario {path}: {problem.strerror}", hint=_SEE) from problem
+    except UnicodeDecodeError as problem:
+        raise UsageError(f"scenario {path} is no text", hint=_SEE) from problem
+
+
+def _wrong_field(problem: ValidationError, source: str) -> UsageError:
+    first = problem.errors()[0]
+    where, field = ".".join(map(str, first["loc"])), str(first["loc"][-1])
+    if first["type"] != "extra_forbidden":
+        return UsageError(f"{source}: {where}: {first['msg']}", hint=_SEE)
+    meant = nearest(field, _FIELDS)
+    return UsageError(f"{source}: {where} is no key of a scenario", hint=f"did you mean {meant}?" if meant else _SEE)

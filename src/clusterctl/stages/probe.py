@@ -164,7 +164,7 @@ class ProbeStage:
     ) -> tuple[str, ...]:
         """Raises for what cannot be asked; returns what should be known of the reservation."""
         question = asked.question
-        check_types(question, facts, asked.gpus_per_node, self._readers.survey.similar_types)
+        check_types(question, facts, asked.gpus_per_node, self._readers.survey)
         check_zones(question, facts)
         if reservation is None:
             return ()
