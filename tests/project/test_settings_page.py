@@ -32,6 +32,6 @@ def test_every_setting_has_a_row_of_its_own(script: dict[str, Any]) -> None:
 
 def test_options_named_in_the_table_exist(script: dict[str, Any]) -> None:
     deploy_all = typer.main.get_command(app).commands["deploy-all"]  # type: ignore[attr-defined]
-    known = {option for parameter in deploy_all.params for option in parameter.opts}
+    known = {option for one in deploy_all.get_params(typer.Context(deploy_all)) for option in one.opts}
     named = {option for option, _ in script["MEANINGS"].values() if option}
     assert named <= known
