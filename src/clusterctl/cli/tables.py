@@ -1,37 +1,45 @@
-"""Results for people: tables on stdout, 80 columns wide when nobody says otherwise."""
+"""Results for people: tables on stdout that give up columns, never words, where the terminal is narrow."""
 
 from __future__ import annotations
 
 import io
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+ROOMY = 110
+PLAIN_WIDTH = 160  # where nobody says how wide the page is
 Rows = Iterable[Sequence[str]]
 
 
+def page_width() -> int:
+    return shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns
+
+
 def table(title: str, columns: Sequence[str], rows: Rows, *, color: bool) -> str:
-    """A table as text. Columns whose name begins with # are numbers, and stand to the right."""
+    """A table as text. A column named with # holds numbers; one named with ? is left out where there is no room."""
     from rich import box
     from rich.table import Table
 
     grid = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, title_style="bold")
-    for column in columns:
-        right = column.startswith("#")
-        grid.add_column(column.lstrip("#"), justify="right" if right else "left", overflow="fold")
+    grid.padding = (0, 1, 0, 0)
+    shown = [one for one in range(len(columns)) if page_width() >= ROOMY or "?" not in columns[one]]
+    for position in shown:
+        column, last = columns[position], position == shown[-1]
+        grid.add_column(column.strip("?#"), justify="right" if "#" in column else "left", no_wrap=not last)
     for row in rows:
-        grid.add_row(*row)
+        grid.add_row(*(row[position] for position in shown))
     return rendered(grid, color=color)
 
 
 def rendered(thing: Any, *, color: bool) -> str:
     """What rich makes of something, as text for stdout."""
-    import shutil
     import sys
 
     from rich.console import Console
 
     terminal = sys.stdout.isatty()
-    width = shutil.get_terminal_size((100, 24)).columns if terminal else 120
+    width = page_width()
     console = Console(file=io.StringIO(), width=width, force_terminal=terminal and color, no_color=not color)
     console.print(thing)
     text = console.file.getvalue()  # type: ignore[attr-defined]
@@ -48,29 +56,25 @@ def candidate_rows(candidates: Sequence[Mapping[str, Any]]) -> Rows:
         quota = one["quota"] or {}
         yield (
             str(one["rank"]),
-            one["region"],
             f"{one['zone']} ({one['zone_id']})",
             one["instance_type"],
             one["verdict"],
-            one["source"],
             "-" if one["spot_score"] is None else str(one["spot_score"]),
-            one["subnet"],
+            "-" if one["subnet"] == "no-cluster" else one["subnet"],
             quota.get("verdict", "unknown"),
             usd(one["hourly_usd"]),
             one["reason"],
         )
 
 
-CANDIDATE_COLUMNS = (
-    "#", "Region", "Zone", "Type", "Verdict", "Known by", "#Spot score", "Subnet", "Quota", "#USD/h", "Why",
-)  # fmt: skip
+CANDIDATE_COLUMNS = ("#", "Zone", "Type", "Verdict", "?#Spot", "?Subnet", "?Quota", "?#USD/h", "Why")
 
 
 def node_rows(verification: Mapping[str, Any]) -> Rows:
     """The rows of the allocatable table, from a verification document."""
     for node in verification["nodes"]:
         yield (
-            node["name"],
+            node["name"].split(".")[0],
             "yes" if node["ready"] else "no",
             node["instance_type"],
             node["zone"],
@@ -81,7 +85,7 @@ def node_rows(verification: Mapping[str, Any]) -> Rows:
         )
 
 
-NODE_COLUMNS = ("Node", "Ready", "Type", "Zone", "#GPUs", "#EFA", "#Neuron", "Problems")
+NODE_COLUMNS = ("Node", "Ready", "?Type", "Zone", "#GPUs", "#EFA", "#Neuron", "Problems")
 
 
 def check_lines(verification: Mapping[str, Any]) -> list[str]:
