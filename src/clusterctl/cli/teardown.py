@@ -12,7 +12,7 @@ from clusterctl.cli.command import Invocation, command
 from clusterctl.cli.options import ClusterName, PlanOnly, Region, Yes
 
 KeepCluster = Annotated[bool, typer.Option("--keep-cluster", help="Leave the cluster and its system nodes.")]
-PurgeVolumes = Annotated[bool, typer.Option("--purge-volumes", help="Delete volumes, snapshots and logs, too.")]
+PurgeVolumes = Annotated[bool, typer.Option("--purge-volumes", help="Delete claims, their volumes and snapshots, too.")]
 
 
 def register(app: typer.Typer) -> None:

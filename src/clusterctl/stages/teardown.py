@@ -43,21 +43,25 @@ from clusterctl.ports import (
     ReservationReader,
 )
 
-_EVERYTHING = (*RAY_RESOURCES, LOAD_BALANCERS, CLAIMS)
+# claims hold data: they go only when that is asked for, and their volumes are listed otherwise
+_WORKLOADS = (*RAY_RESOURCES, LOAD_BALANCERS)
 
 
 @dataclass(frozen=True, slots=True)
 class EmptiedStage:
-    """Custom resources while their operators live, then what holds things on AWS: load balancers and claims."""
+    """Custom resources while their operators live, then load balancers, and claims where that is asked."""
 
     clusters: ClusterReader
     kube: KubeReader
-    resources: tuple[str, ...] = _EVERYTHING
+    resources: tuple[str, ...] = _WORKLOADS
 
     name: ClassVar[str] = "workloads"
     requires: ClassVar[tuple[type, ...]] = (Target,)
     provides: ClassVar[type[Emptied]] = Emptied
     patience_s: ClassVar[float] = 10 * 60.0
+
+    def with_claims(self) -> EmptiedStage:
+        return replace(self, resources=(*self.resources, CLAIMS))
 
     def only_ray(self) -> EmptiedStage:
         return replace(self, resources=RAY_RESOURCES)

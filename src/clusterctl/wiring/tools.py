@@ -82,6 +82,7 @@ class Tools:
         components = (kuberay(settings), nvidia(settings), efa(settings), neuron(settings))
         plugins = components[1:]
         empty = EmptiedStage(self.clusters, self.kube)
+        empty = empty.with_claims() if purge else empty
         group = NodegroupGoneStage(self.clusters)
         chosen: dict[str, tuple[Stage[Any], ...]] = {
             "plugins": (empty.without_objects(), ReleasesGoneStage(self.helm, plugins, named=True)),
