@@ -95,8 +95,18 @@ def _scaling_group(session: AwsSession, region: str, nodegroup: dict[str, Any]) 
     if not groups:
         return _Group()
     instances = [one for one in groups[0]["Instances"] if one["LifecycleState"] == "InService"]
-    answer = client.describe_scaling_activities(AutoScalingGroupName=names[0], MaxRecords=NEWEST_ACTIVITIES)
-    return _Group(len(instances), tuple(_activity(one) for one in answer["Activities"]))
+    return _Group(len(instances), _activities(client, names[0]))
+
+
+def _activities(client: Any, name: str) -> tuple[ScalingActivity, ...]:
+    """The newest activities; none of a group that went between two calls, as it does when a node group is deleted."""
+    try:
+        answer = client.describe_scaling_activities(AutoScalingGroupName=name, MaxRecords=NEWEST_ACTIVITIES)
+    except ClientError as fault:
+        if code_of(fault) == "ValidationError" and "not found" in str(fault):
+            return ()
+        raise
+    return tuple(_activity(one) for one in answer["Activities"])
 
 
 def _activity(row: dict[str, Any]) -> ScalingActivity:

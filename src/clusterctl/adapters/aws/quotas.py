@@ -25,14 +25,23 @@ def quota_limit(client: Any, code: str) -> tuple[float | None, str]:
     return None, problem
 
 
-def quotas(client: Any, codes: Iterable[str], used: Mapping[str, int] | None, problem: str) -> dict[str, Quota]:
+def quotas(
+    limits: Mapping[str, tuple[float | None, str]], used: Mapping[str, int] | None, problem: str
+) -> dict[str, Quota]:
     """The quotas by code; `used` is None, with the problem, where AWS would not say what runs."""
-    found = {}
-    for code in codes:
-        limit, unknown = quota_limit(client, code)
-        count = None if used is None else used.get(code, 0)
-        found[code] = Quota(code, limit, count, unknown or problem)
-    return found
+    return {
+        code: Quota(code, limit, None if used is None else used.get(code, 0), unknown or problem)
+        for code, (limit, unknown) in limits.items()
+    }
+
+
+def added(*counts: Mapping[str, int]) -> dict[str, int]:
+    """The sum of counts, key by key."""
+    total: dict[str, int] = {}
+    for one in counts:
+        for key, count in one.items():
+            _add(total, key, count)
+    return total
 
 
 def running_vcpus(ec2: Any) -> dict[str, int]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from clusterctl.adapters.aws import offerings, quotas
+from clusterctl.adapters.aws.fanout import side_by_side
 from clusterctl.adapters.aws.faults import AWS_FAULTS, code_of, failure_of
 from clusterctl.adapters.aws.prices import PriceAnswer
 from clusterctl.adapters.aws.reservations import list_alive
@@ -18,6 +19,7 @@ from clusterctl.model.instances import quota_code
 
 ALWAYS = ("zones", "offerings", "types")
 IF_OFFERED = ("reservations", "running", "quotas", "subnets")
+USING = ("reservations", "running", "idle")  # what together says how much of a quota is used
 
 
 def unanswered(limit_s: float) -> Failure:
@@ -37,20 +39,28 @@ class RegionSurvey:
         self._answers: dict[str, Any] = {}
         self._problems: dict[str, Failure] = {}
 
-    def run(self) -> None:
-        """Ask for every part. Where nothing is offered, the rest does not matter."""
+    def run(self, limit_s: float) -> None:
+        """Ask for every part, those at once that need no other. Where nothing is offered, the rest does not matter."""
         ec2 = self._aws.client("ec2", self._region)
         names = self._question.instance_types
-        self._part("zones", lambda: offerings.zones(ec2))
-        self._part("offerings", lambda: offerings.offered(ec2, names))
-        self._part("types", lambda: offerings.instance_types(ec2, names))
-        if not self._answers.get("offerings") and "offerings" in self._answers:
+        first: dict[str, Callable[[], Any]] = {
+            "zones": lambda: offerings.zones(ec2),
+            "offerings": lambda: offerings.offered(ec2, names),
+            "types": lambda: offerings.instance_types(ec2, names),
+        }
+        self._parts(first, limit_s)
+        if not self._answers.get("offerings") and "offerings" not in self._problems:
             return
-        self._part("reservations", lambda: list_alive(ec2, self._region))
-        self._part("running", lambda: self._used(ec2))
-        self._part("quotas", self._quotas)
+        second: dict[str, Callable[[], Any]] = {
+            "reservations": lambda: list_alive(ec2, self._region),
+            "running": lambda: quotas.running_vcpus(ec2),
+            "limits": self._limits,
+        }
         if self._question.cluster:
-            self._part("subnets", self._subnets)
+            second["subnets"] = self._subnets
+        self._parts(second, limit_s)
+        self._part("idle", lambda: quotas.idle_vcpus(ec2, self._answers.get("reservations", ()), self._account_id))
+        self._part("quotas", self._quotas)
 
     def facts(self, scores: tuple[Scores, Failure | None], prices: PriceAnswer, late: Failure | None) -> RegionFacts:
         """All that is known by now. `late` stands for the parts that have not come."""
@@ -76,26 +86,28 @@ class RegionSurvey:
             problems=problems,
         )
 
+    def _parts(self, parts: Mapping[str, Callable[[], Any]], limit_s: float) -> None:
+        side_by_side(parts, lambda name: self._part(name, parts[name]), limit_s=limit_s)
+
     def _part(self, name: str, ask: Callable[[], Any]) -> None:
         try:
             self._answers[name] = ask()
         except AWS_FAULTS as fault:
             self._problems[name] = failure_of(fault)
 
-    def _used(self, ec2: Any) -> dict[str, int]:
-        """vCPUs that count against quotas: what runs, and what reservations hold unused."""
-        running = quotas.running_vcpus(ec2)
-        idle = quotas.idle_vcpus(ec2, self._answers.get("reservations", ()), self._account_id)
-        return {code: running.get(code, 0) + idle.get(code, 0) for code in running.keys() | idle.keys()}
-
-    def _quotas(self) -> Any:
+    def _limits(self) -> Any:
         offered = {name for name, _ in self._answers.get("offerings", ())}
         names = [name for name in self._question.instance_types if name in offered or not offered]
         codes = dict.fromkeys(quota_code(name) for name in names)
-        missing = [self._problems[part] for part in ("reservations", "running") if part in self._problems]
+        client = self._aws.client("service-quotas", self._region)
+        return {code: quotas.quota_limit(client, code) for code in codes}
+
+    def _quotas(self) -> Any:
+        """Limits against the vCPUs that count: what runs, and what reservations hold unused."""
+        missing = [self._problems[part] for part in USING if part in self._problems]
         problem = f"what runs is unknown, {missing[0].cause.value}: {missing[0].message}" if missing else ""
-        used = None if missing else self._answers["running"]
-        return quotas.quotas(self._aws.client("service-quotas", self._region), codes, used, problem)
+        used = None if missing else quotas.added(self._answers["running"], self._answers["idle"])
+        return quotas.quotas(self._answers["limits"], used, problem)
 
     def _subnets(self) -> tuple[dict[str, str] | None, dict[str, int]]:
         """Private subnet and free addresses by zone; None without a cluster of that name."""

@@ -75,9 +75,12 @@ class AwsSession:
     def _make(self, service: str, region: str, purpose: Purpose) -> Any:
         with translated(f"make a client for {service}"):
             self._session = self._session or self._open()
-            return self._session.client(
+            client = self._session.client(
                 service, region_name=region, endpoint_url=self.endpoint_url, config=self._config(purpose)
             )
+            # Loads how the service pages, once and here: threads that page first would each search all of botocore.
+            client.can_paginate(next(iter(client.meta.method_to_api_mapping)))
+            return client
 
     def _open(self) -> Any:
         import boto3

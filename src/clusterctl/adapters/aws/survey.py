@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,9 @@ class AwsSurvey:
         """Raises UsageError for a region that is misspelt or not enabled, AccessError for credentials."""
         self._regions.check(question.regions)
         surveys = {region: RegionSurvey(self._aws, question, region, self._account_id) for region in question.regions}
-        work: dict[str, Callable[[], Any]] = {region: survey.run for region, survey in surveys.items()}
+        work: dict[str, Callable[[], Any]] = {
+            region: partial(survey.run, self._limit_s) for region, survey in surveys.items()
+        }
         work[_SCORES] = lambda: self._ask_scores(question)
         work[_PRICES] = lambda: self._prices.ask((*question.instance_types, *question.priced))
         answers = side_by_side(work, lambda key: work[key](), limit_s=self._limit_s)
