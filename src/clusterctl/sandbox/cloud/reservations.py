@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from clusterctl.sandbox.scenario import Block, Reserved, Scenario
 
 Kind = Literal["default", "capacity-block"]
+_ENDS_WITHIN = timedelta(minutes=45)  # EC2: "cancelled within an hour from the specified time"
 
 
 @dataclass(slots=True)
@@ -46,6 +47,12 @@ class Reservation:
     @property
     def used(self) -> int:
         return self.total - self.available
+
+    @property
+    def over_at(self) -> datetime | None:
+        """When EC2 ends it by itself: later than asked, but for blocks and what the scenario gives."""
+        punctual = self.given or self.kind == "capacity-block"
+        return self.end if self.end is None or punctual else self.end + _ENDS_WITHIN
 
     def finish(self, state: str) -> None:
         """End it; instances that fill it run on."""
@@ -93,7 +100,7 @@ class ReservationBook:
 def _pass_time(reservation: Reservation, now: datetime) -> None:
     if reservation.state == "scheduled" and reservation.start <= now:
         reservation.state, reservation.available = "active", reservation.total
-    if reservation.state == "active" and reservation.end is not None and reservation.end <= now:
+    if reservation.state == "active" and reservation.over_at is not None and reservation.over_at <= now:
         reservation.finish("expired")
 
 
