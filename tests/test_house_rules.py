@@ -78,9 +78,9 @@ def imports(tree: ast.AST) -> Iterator[tuple[str, int]]:
 
 
 def is_command(function: AnyFunction) -> bool:
-    """A Typer command: its parameters are the options that it takes."""
+    """A Typer command, or what makes an Invocation: its parameters are the options that it takes."""
     first = function.args.args[0].annotation if function.args.args else None
-    takes_options = first is not None and ast.unparse(first) == "Invocation"
+    takes_options = any(one is not None and ast.unparse(one) == "Invocation" for one in (first, function.returns))
     named = any("command" in ast.unparse(one) or "callback" in ast.unparse(one) for one in function.decorator_list)
     return named or takes_options
 

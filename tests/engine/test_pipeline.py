@@ -12,7 +12,7 @@ import pytest
 from clusterctl.engine.actions import CreateAddon, CreateNodegroup, Plan
 from clusterctl.engine.attempts import Attempt, Attempts, PlaceFailedError
 from clusterctl.engine.documents import run_document
-from clusterctl.engine.events import ActionDone, PlaceFailed, StageEnded, StageStarted, Waiting
+from clusterctl.engine.events import ActionDone, PlaceFailed, RunStarted, StageEnded, StageStarted, Waiting
 from clusterctl.engine.outputs import Outputs
 from clusterctl.engine.pipeline import MOST_ROUNDS, Pipeline
 from clusterctl.errors import CapacityUnavailableError, ClusterctlError, InterruptedRunError, StageIncompleteError
@@ -267,7 +267,9 @@ def test_an_interrupted_clock_ends_the_run_and_begins_nothing_more() -> None:
 def test_events_tell_the_story_in_order() -> None:
     sink = Recorder()
     pipeline(TinyStage("first", First, FakeAws()), sink=sink).apply(Outputs())
-    assert isinstance(sink.events[0], StageStarted)
+    assert isinstance(sink.events[0], RunStarted)
+    assert sink.events[0].needs == (("first", ()),)
+    assert isinstance(sink.events[1], StageStarted)
     assert [str(event.action) for event in sink.of(ActionDone)] == ["add first"]
     last = sink.events[-1]
     assert isinstance(last, StageEnded)

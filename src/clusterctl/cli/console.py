@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,12 +13,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from clusterctl.cli.result import note
+from clusterctl.engine.documents import event_document
 from clusterctl.engine.events import (
     ActionDone,
     ActionStarted,
     Event,
     Notice,
     PlaceFailed,
+    RunStarted,
     StageEnded,
     StageStarted,
     Waiting,
@@ -26,6 +29,9 @@ from clusterctl.engine.events import (
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.live import Live
+
+    from clusterctl.cli.command import Invocation
+    from clusterctl.wiring.bench import Bench
 
 MARKS = {"done": "✓", "unchanged": "=", "failed": "✗", "skipped": "·", "running": "…", "waiting": " "}
 COLORS = {"done": "green", "unchanged": "green", "failed": "red", "skipped": "dim", "running": "cyan", "waiting": "dim"}
@@ -73,12 +79,29 @@ class LineConsole(AbstractContextManager["LineConsole"]):
                 )
             case Notice(message=message):
                 return message
-            case StageStarted() | ActionDone():
+            case RunStarted() | StageStarted() | ActionDone():
                 return ""
+
+
+class EventConsole(AbstractContextManager["EventConsole"]):
+    """Each event as one line of JSON, for programs that watch."""
+
+    def __init__(self, write: Callable[[str], None] = note) -> None:
+        self._write = write
+        self._lock = threading.Lock()
+
+    def __call__(self, event: Event) -> None:
+        line = json.dumps(event_document(event))
+        with self._lock:
+            self._write(line)
+
+    def __exit__(self, *_: object) -> None:
+        return None
 
 
 @dataclass(slots=True)
 class _Row:
+    needs: tuple[str, ...] = ()
     status: str = "waiting"
     started: datetime | None = None
     seconds: float = 0.0
@@ -87,10 +110,14 @@ class _Row:
 
 
 class LiveConsole(AbstractContextManager["LiveConsole"]):
-    """The stages in a table that stays in place: state, time, and what each waits for."""
+    """The stages in a table that stays in place: state, time, and what each waits for.
 
-    def __init__(self, stages: tuple[str, ...], now: Callable[[], datetime], *, color: bool) -> None:
-        self._rows = {name: _Row() for name in stages}
+    `expected` are the seconds that a stage took in earlier runs.
+    """
+
+    def __init__(self, now: Callable[[], datetime], expected: Mapping[str, float], *, color: bool) -> None:
+        self._rows: dict[str, _Row] = {}
+        self._expected = expected
         self._now = now
         self._color = color
         self._lock = threading.Lock()
@@ -120,6 +147,9 @@ class LiveConsole(AbstractContextManager["LiveConsole"]):
             if self._live:
                 self._live.console.print(event.message)
             return
+        if isinstance(event, RunStarted):
+            self._rows |= {name: _Row(needs) for name, needs in event.needs}
+            return
         row = self._rows.setdefault(event.stage, _Row())
         match event:
             case StageStarted(at=at):
@@ -147,23 +177,32 @@ class LiveConsole(AbstractContextManager["LiveConsole"]):
         with self._lock:
             for name, row in self._rows.items():
                 color = COLORS[row.status]
-                table.add_row(Text(MARKS[row.status], color), Text(name, color), self._time(row), Text(row.message))
+                mark, message = Text(MARKS[row.status], color), Text(row.message or self._reason(row))
+                table.add_row(mark, Text(name, color), self._time(name, row), message)
                 for failure in row.failures:
                     table.add_row("", "", "", Text(f"✗ {failure}", "red"))
         return table
 
-    def _time(self, row: _Row) -> str:
-        if row.started is None:
-            return ""
-        running = row.status == "running"
-        return elapsed((self._now() - row.started).total_seconds() if running else row.seconds)
+    def _reason(self, row: _Row) -> str:
+        """Why a stage that has not begun does not: the stages before it that are still to end."""
+        ahead = [name for name in row.needs if self._rows[name].status in ("waiting", "running")]
+        return f"after {', '.join(ahead)}" if row.status == "waiting" and ahead else ""
+
+    def _time(self, name: str, row: _Row) -> str:
+        """What has gone by, and while it goes on what earlier runs took."""
+        if row.status not in ("waiting", "running"):
+            return elapsed(row.seconds) if row.started else ""
+        usual = f"~{elapsed(self._expected[name])}" if name in self._expected else ""
+        gone = elapsed((self._now() - row.started).total_seconds()) if row.started else ""
+        return " / ".join(part for part in (gone, usual) if part)
 
 
-Console = LineConsole | LiveConsole
+Console = LineConsole | LiveConsole | EventConsole
 
 
-def open_console(stages: tuple[str, ...], now: Callable[[], datetime], *, color: bool) -> Console:
-    """The live view on a terminal, lines elsewhere."""
-    if sys.stderr.isatty():
-        return LiveConsole(stages, now, color=color)
-    return LineConsole(now())
+def open_console(invocation: Invocation, bench: Bench) -> Console:
+    """JSON lines where they are asked for, else the live view on a terminal, and lines elsewhere."""
+    if invocation.events:
+        return EventConsole()
+    now = bench.clock.now
+    return LiveConsole(now, bench.expected, color=invocation.color) if sys.stderr.isatty() else LineConsole(now())

@@ -34,6 +34,7 @@ def run_stages(invocation: Invocation, bench: Bench, steps: Steps) -> int:
         _ask(invocation, bench, steps)
     result = _run(invocation, bench, steps)
     document = _document(invocation.command, bench, result)
+    bench.remember(document)
     for line in (*bench.notices, *bench.cluster_notices(result)):
         note(f"note: {line}")
     if invocation.json:
@@ -105,9 +106,8 @@ def _show_plan(invocation: Invocation, bench: Bench, steps: Steps) -> None:
 def _run(invocation: Invocation, bench: Bench, steps: Steps) -> RunResult:
     from clusterctl.cli.console import open_console
 
-    names = bench.names(steps.stages)
-    with open_console(names, bench.clock.now, color=invocation.color) as console, bench.lock():
-        return bench.apply(steps.stages, console)
+    with open_console(invocation, bench) as watch, bench.lock():
+        return bench.apply(steps.stages, watch)
 
 
 def _document(command: str, bench: Bench, result: RunResult) -> dict[str, Any]:

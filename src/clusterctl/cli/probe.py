@@ -46,7 +46,7 @@ def _search(invocation: Invocation, bench: Bench) -> int:
     from clusterctl.cli.console import open_console
     from clusterctl.cli.result import as_error, error_document, note, schema, write_error, write_json, write_text
 
-    with open_console(("probe",), bench.clock.now, color=invocation.color) as console, bench.lock():
+    with open_console(invocation, bench) as console, bench.lock():
         result = bench.apply(("probe",), console)
     found = bench.decision_document()
     error = as_error(result.error) if result.error else None

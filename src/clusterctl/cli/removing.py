@@ -35,6 +35,7 @@ def remove(invocation: Invocation, bench: Bench, removal: Removal) -> int:
         confirm(question)
     result = _run(invocation, bench, removal)
     document = _document(invocation.command, result)
+    bench.remember(document)
     if invocation.json:
         write_json(document)
     else:
@@ -49,9 +50,8 @@ def remove(invocation: Invocation, bench: Bench, removal: Removal) -> int:
 def _run(invocation: Invocation, bench: Bench, removal: Removal) -> RunResult:
     from clusterctl.cli.console import open_console
 
-    names = bench.removal_names(removal.what)
-    with open_console(names, bench.clock.now, color=invocation.color) as console, bench.lock():
-        return bench.remove(removal.what, console, purge=removal.purge)
+    with open_console(invocation, bench) as watch, bench.lock():
+        return bench.remove(removal.what, watch, purge=removal.purge)
 
 
 def _show_plan(invocation: Invocation, bench: Bench, removal: Removal) -> int:

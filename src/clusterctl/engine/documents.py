@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
+from datetime import datetime
 from typing import Any
 
 from clusterctl.engine.attempts import Attempt
+from clusterctl.engine.events import Event
 from clusterctl.engine.pipeline import RunResult, StageResult
 from clusterctl.model.cluster import NodegroupState
 from clusterctl.model.documents import verification_document
@@ -18,6 +22,21 @@ def run_document(result: RunResult) -> dict[str, Any]:
         "attempts": [attempt_document(one) for one in _attempts(result)],
         "verification": _verification(result),
     }
+
+
+def event_document(event: Event) -> dict[str, Any]:
+    """An event as one JSON object: `event` is its name in kebab case, an action is its line in the plan."""
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(event).__name__).lower()
+    fields = {one.name: getattr(event, one.name) for one in dataclasses.fields(event)}
+    if action := fields.get("action"):
+        fields |= {"action": str(action), "effect": action.effect.value}
+    if needs := fields.get("needs"):
+        fields["needs"] = {stage: list(before) for stage, before in needs}
+    return {"event": name, **{key: _plain(value) for key, value in fields.items()}}
+
+
+def _plain(value: object) -> object:
+    return value.isoformat() if isinstance(value, datetime) else value
 
 
 def stage_document(stage: StageResult) -> dict[str, Any]:

@@ -10,6 +10,14 @@ from clusterctl.engine.actions import Action
 
 
 @dataclass(frozen=True, slots=True)
+class RunStarted:
+    """The graph of a run: each stage, in an order in which they could run, and those that it stands on."""
+
+    at: datetime
+    needs: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StageStarted:
     at: datetime
     stage: str
@@ -65,7 +73,7 @@ class Notice:
     message: str
 
 
-Event = StageStarted | ActionStarted | ActionDone | Waiting | PlaceFailed | StageEnded | Notice
+Event = RunStarted | StageStarted | ActionStarted | ActionDone | Waiting | PlaceFailed | StageEnded | Notice
 
 
 class EventSink(Protocol):

@@ -15,6 +15,7 @@ from clusterctl.engine.events import (
     ActionStarted,
     EventSink,
     PlaceFailed,
+    RunStarted,
     StageEnded,
     StageStarted,
     Waiting,
@@ -89,7 +90,7 @@ class Pipeline:
     def preview(self, outputs: Outputs) -> Preview:
         """Read the world and say what would be done. Changes nothing."""
         plans = []
-        for name in self._graph(outputs).static_order():
+        for name in self._graph().static_order():
             stage = self._stages[name]
             inputs = outputs.only(stage.requires)
             observed = stage.observe(inputs)
@@ -101,8 +102,9 @@ class Pipeline:
 
     def apply(self, outputs: Outputs) -> RunResult:
         """Run every stage to its end. A failure lets running stages finish and starts no new ones."""
-        graph = self._graph(outputs)
+        graph = self._graph()
         graph.prepare()
+        self._emit(RunStarted(self._clock.now(), self._needs()))
         results: dict[str, StageResult] = {}
         attempts, error = Attempts(), None
         with ThreadPoolExecutor(max_workers=len(self._stages)) as pool:
@@ -120,16 +122,22 @@ class Pipeline:
                         graph.done(run.stage.name)
                     error = error or problem
         skipped = {name: StageResult(name, "skipped") for name in self._stages}
-        ordered = tuple((skipped | results)[name] for name in self._graph(outputs).static_order())
+        ordered = tuple((skipped | results)[name] for name in self._graph().static_order())
         return RunResult(outputs, ordered, attempts, error)
 
-    def _graph(self, outputs: Outputs) -> TopologicalSorter[str]:
+    def _graph(self) -> TopologicalSorter[str]:
+        return TopologicalSorter(self._edges())
+
+    def _edges(self) -> dict[str, list[str]]:
         makers = {stage.provides: stage.name for stage in self._stages.values()}
-        edges = {
+        return {
             stage.name: [makers[kind] for kind in stage.requires if kind in makers and kind is not stage.provides]
             for stage in self._stages.values()
         }
-        return TopologicalSorter(edges)
+
+    def _needs(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        edges = self._edges()
+        return tuple((name, tuple(edges[name])) for name in TopologicalSorter(edges).static_order())
 
     def _result(self, run: _StageRun, future: Future[StageResult]) -> tuple[StageResult, BaseException | None]:
         problem = future.exception()

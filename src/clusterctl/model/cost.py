@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from clusterctl.errors import UsageError
 
@@ -54,6 +55,12 @@ def cluster_cost(gpu: tuple[str, int], system: tuple[str, int], prices: Mapping[
             CostLine("NAT gateway", 1, NAT_GATEWAY_USD),
         )
     )
+
+
+def cost_document(cost: Cost) -> dict[str, Any]:
+    """The cost as JSON, USD an hour."""
+    lines = [{"what": line.what, "count": line.count, "hourly_usd": line.hourly_usd} for line in cost.lines]
+    return {"hourly_usd": cost.hourly_usd, "lines": lines}
 
 
 def refuse_too_dear(cost: Cost, limit: float | None) -> None:

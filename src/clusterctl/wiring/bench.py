@@ -17,19 +17,22 @@ from typing import Any
 
 from clusterctl.adapters.clock import RunClock
 from clusterctl.adapters.placement_file import PlacementFile, refuse_foreign
+from clusterctl.adapters.run_history import RunHistory
 from clusterctl.adapters.run_lock import run_lock
 from clusterctl.adapters.setting_layers import environment_layer, flag_layer, placement_layer, project_layer
 from clusterctl.engine.events import Event, EventSink
 from clusterctl.engine.outputs import Outputs
 from clusterctl.engine.pipeline import Pipeline, RunResult, StagePlan
 from clusterctl.engine.prerequisites import Standing
+from clusterctl.engine.recording import Recording, both
 from clusterctl.engine.stage import Stage
 from clusterctl.errors import StageIncompleteError, VerificationError
 from clusterctl.model.capacity import Question
 from clusterctl.model.cluster import ClusterState, cluster_notices
-from clusterctl.model.cost import Cost, cluster_cost, refuse_too_dear
+from clusterctl.model.cost import Cost, cluster_cost, cost_document, refuse_too_dear
 from clusterctl.model.decision import Asked, Decision, Remembered
 from clusterctl.model.documents import candidates_document
+from clusterctl.model.history import expected_seconds
 from clusterctl.model.placement import Placement
 from clusterctl.model.run import RunContext
 from clusterctl.model.settings import ResolvedSettings, Settings, resolve
@@ -104,9 +107,23 @@ class Bench:
         outputs = Outputs().with_value(self.settings).with_value(self.run).with_value(self._asked())
         return outputs.with_value(Remembered(self.remembered, explicit))
 
-    def names(self, wanted: Sequence[str]) -> tuple[str, ...]:
-        """The wanted stages, with those that they stand on."""
-        return tuple(stage.name for stage in self._stages(wanted))
+    @cached_property
+    def recording(self) -> Recording:
+        return Recording(self.clock.now())
+
+    @property
+    def history(self) -> RunHistory:
+        return RunHistory(self.world.home / "runs", self.settings.cluster_name)
+
+    @cached_property
+    def expected(self) -> dict[str, float]:
+        """Seconds that each stage took in earlier runs of this command."""
+        return expected_seconds(self.history.runs(), self.ask.command)
+
+    def remember(self, document: Mapping[str, Any]) -> None:
+        """Keep what this run was like, with the capacity and the price that it knew."""
+        known = {**document, **self.decision_document(), "cost": cost_document(self.cost())}
+        self.history.add(self.recording.record(self.ask.command, self.run.run_id, self.world.name, known))
 
     def preview(self, wanted: Sequence[str]) -> tuple[StagePlan, ...]:
         preview = self._pipeline(wanted, _ignore).preview(self.outputs)
@@ -114,7 +131,7 @@ class Bench:
         return preview.plans
 
     def apply(self, wanted: Sequence[str], emit: EventSink) -> RunResult:
-        result = self._pipeline(wanted, emit).apply(self.outputs)
+        result = self._pipeline(wanted, both(self.recording, emit)).apply(self.outputs)
         self._keep(result.outputs)
         if result.error is None:
             self.tools.journal.clear()
@@ -139,13 +156,11 @@ class Bench:
         return Pipeline(stages, self.tools.executor, self.clock, emit)
 
     def remove(self, wanted: str, emit: EventSink, *, purge: bool = False) -> RunResult:
-        result = self.removal(wanted, emit, purge=purge).apply(Outputs().with_value(self.target))
+        removal = self.removal(wanted, both(self.recording, emit), purge=purge)
+        result = removal.apply(Outputs().with_value(self.target))
         if result.error is None:
             self.tools.journal.clear()
         return result
-
-    def removal_names(self, wanted: str) -> tuple[str, ...]:
-        return tuple(stage.name for stage in self.tools.removal(self.settings, wanted, purge=False))
 
     def preview_removal(self, wanted: str, *, purge: bool = False) -> tuple[StagePlan, ...]:
         return self.removal(wanted, _ignore, purge=purge).preview(Outputs().with_value(self.target)).plans
