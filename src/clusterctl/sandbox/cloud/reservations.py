@@ -52,7 +52,7 @@ class Reservation:
     def over_at(self) -> datetime | None:
         """When EC2 ends it by itself: later than asked, but for blocks and what the scenario gives."""
         punctual = self.given or self.kind == "capacity-block"
-        return self.end if self.end is None or punctual else self.end + _ENDS_WITHIN
+        return self.end if self.end is None or punctual else max(self.end, self.created) + _ENDS_WITHIN
 
     def finish(self, state: str) -> None:
         """End it; instances that fill it run on."""

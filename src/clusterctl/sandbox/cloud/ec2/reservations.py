@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from moto.core.responses import ActionResult
@@ -15,6 +15,7 @@ from clusterctl.sandbox.cloud.regions import Zone
 from clusterctl.sandbox.cloud.reservations import Reservation
 
 _VISIBLE_AFTER_S = 5.0  # Describe lags behind Create; AWS says "up to 5 minutes" at worst
+_ON_THE_WAY_REAL_S = 10.0  # how long a call may be on its way: on a busy machine simulated minutes pass meanwhile
 _FINAL = {"cancelled", "expired", "failed"}
 _IDENTITY = (
     "InstanceType", "InstancePlatform", "InstanceCount", "AvailabilityZone", "AvailabilityZoneId", "Tenancy",
@@ -153,7 +154,7 @@ class Reservations(EC2Actions):
             message = "EndDate is required with EndDateType limited and not allowed with unlimited."
             raise refusal("InvalidParameterCombination", message)
         end = _instant(given)
-        if end <= self.world.now():
+        if end <= self.world.now() - timedelta(seconds=_ON_THE_WAY_REAL_S * self.world.clock.speed):
             raise refusal("InvalidParameterValue", "The end date must be in the future.")
         return end
 
