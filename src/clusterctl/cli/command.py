@@ -1,4 +1,4 @@
-# ruff: noqa: FBT002, PLR0913, PLR0917 - typer makes options of parameters
+# ruff: noqa: FBT002 - typer makes options of parameters
 """What every command has in common: the shared options, one result on stdout, errors on stderr, the exit code."""
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ class Invocation:
     json: bool
     verbose: int
     color: bool
-    events: bool
 
 
 def _common(
@@ -59,14 +58,11 @@ def _common(
         ),
     ] = 0,
     no_color: Annotated[bool, typer.Option("--no-color", help="No colours.", rich_help_panel=COMMON)] = False,
-    events: Annotated[
-        bool, typer.Option("--events", help="Progress as JSON lines on stderr.", rich_help_panel=COMMON)
-    ] = False,
 ) -> Invocation:
     if output not in ("text", "json"):
         raise typer.BadParameter(f"{output!r} is neither text nor json", param_hint="--output")
     color = not no_color and not os.environ.get("NO_COLOR")
-    return Invocation("", sandbox, scenario, placement, output == "json", verbose, color, events)
+    return Invocation("", sandbox, scenario, placement, output == "json", verbose, color)
 
 
 class Deferred(TyperCommand):

@@ -202,7 +202,7 @@ Console = LineConsole | LiveConsole | EventConsole
 
 def open_console(invocation: Invocation, bench: Bench) -> Console:
     """JSON lines where they are asked for, else the live view on a terminal, and lines elsewhere."""
-    if invocation.events:
+    if bench.ask.events:
         return EventConsole()
     now = bench.clock.now
     return LiveConsole(now, bench.expected, color=invocation.color) if sys.stderr.isatty() else LineConsole(now())

@@ -10,7 +10,9 @@ from clusterctl.cli.command import Invocation, command
 from clusterctl.cli.options import (
     AllRegions,
     ClusterName,
+    Events,
     InstanceTypes,
+    Junit,
     MaxHourlyUsd,
     Nodes,
     Operators,
@@ -41,6 +43,8 @@ def register(app: typer.Typer) -> None:
         max_hourly_usd: MaxHourlyUsd = None,
         plan: PlanOnly = False,
         yes: Yes = False,
+        events: Events = False,
+        junit: Junit = None,
     ) -> int:
         """Find capacity, create the cluster and its GPU nodes, install what training needs, and verify it.
 
@@ -52,5 +56,5 @@ def register(app: typer.Typer) -> None:
         search = Search(regions, all_regions, azs, instance_types, nodes, cluster_name, region)
         flags = {"TTL": ttl, "MAX_HOURLY_USD": max_hourly_usd, "OPERATORS": operators}
         proof = not plan if probe is None else probe
-        with open_bench(ask(invocation, search, flags=flags, probe=proof)) as bench:
+        with open_bench(ask(invocation, search, flags=flags, probe=proof, events=events, junit=junit)) as bench:
             return run_stages(invocation, bench, Steps(DEPLOY, plan_only=plan, yes=yes))

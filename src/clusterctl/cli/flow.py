@@ -34,8 +34,8 @@ def run_stages(invocation: Invocation, bench: Bench, steps: Steps) -> int:
         _ask(invocation, bench, steps)
     result = _run(invocation, bench, steps)
     document = _document(invocation.command, bench, result)
-    bench.remember(document)
-    for line in (*bench.notices, *bench.cluster_notices(result)):
+    untold = bench.remember(document)
+    for line in (*untold, *bench.notices, *bench.cluster_notices(result)):
         note(f"note: {line}")
     if invocation.json:
         write_json(document)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -45,6 +46,8 @@ Ttl = Annotated[str, typer.Option("--ttl", help="Let the cluster expire after th
 MaxHourlyUsd = Annotated[
     float | None, typer.Option("--max-hourly-usd", help="Refuse anything that costs more an hour.")
 ]
+Events = Annotated[bool, typer.Option("--events", help="Progress as JSON lines on stderr.")]
+Junit = Annotated[Path | None, typer.Option("--junit", help="Write the run as JUnit XML, too.", metavar="F.xml")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 PlanOnly = Annotated[bool, typer.Option("--plan", help="Show what would be done, and touch nothing.")]
 Destroy = Annotated[bool, typer.Option("--destroy", help="Undo this stage.")]

@@ -9,7 +9,16 @@ import typer
 
 from clusterctl.cli.asking import Search, ask
 from clusterctl.cli.command import Invocation, command
-from clusterctl.cli.options import AllRegions, InstanceTypes, Nodes, Probe, Region, Regions, Zones
+from clusterctl.cli.options import (
+    AllRegions,
+    Events,
+    InstanceTypes,
+    Nodes,
+    Probe,
+    Region,
+    Regions,
+    Zones,
+)
 
 if TYPE_CHECKING:
     from clusterctl.wiring.bench import Bench
@@ -29,6 +38,7 @@ def register(app: typer.Typer) -> None:
         nodes: Nodes = None,
         region: Region = "",
         save: Save = False,
+        events: Events = False,
     ) -> int:
         """Rank zones by what they can offer now, with the reason for each.
 
@@ -38,7 +48,7 @@ def register(app: typer.Typer) -> None:
 
         search = Search(regions, all_regions, azs, instance_types, nodes, "", region)
         proof = True if prove is None else prove
-        with open_bench(ask(invocation, search, probe=proof, save=save)) as bench:
+        with open_bench(ask(invocation, search, probe=proof, save=save, events=events)) as bench:
             return _search(invocation, bench)
 
 

@@ -35,7 +35,8 @@ def remove(invocation: Invocation, bench: Bench, removal: Removal) -> int:
         confirm(question)
     result = _run(invocation, bench, removal)
     document = _document(invocation.command, result)
-    bench.remember(document)
+    for line in bench.remember(document):
+        note(f"note: {line}")
     if invocation.json:
         write_json(document)
     else:

@@ -11,7 +11,9 @@ from clusterctl.cli.options import (
     AllRegions,
     ClusterName,
     Destroy,
+    Events,
     InstanceTypes,
+    Junit,
     Nodes,
     PlanOnly,
     Probe,
@@ -50,13 +52,15 @@ def _register(app: typer.Typer, name: str, text: str) -> None:
         plan: PlanOnly = False,
         destroy: Destroy = False,
         yes: Yes = False,
+        events: Events = False,
+        junit: Junit = None,
     ) -> int:
         from clusterctl.cli.flow import Steps, run_stages
         from clusterctl.cli.removing import Removal, remove
         from clusterctl.wiring.bench import open_bench
 
         search = Search(regions, all_regions, azs, instance_types, nodes, cluster_name, region)
-        asked = ask(invocation, search, flags={"TTL": ttl}, probe=bool(probe))
+        asked = ask(invocation, search, flags={"TTL": ttl}, probe=bool(probe), events=events, junit=junit)
         with open_bench(asked) as bench:
             if destroy:
                 return remove(invocation, bench, Removal(name, plan_only=plan, yes=yes))

@@ -9,7 +9,7 @@ import typer
 
 from clusterctl.cli.asking import Search, ask
 from clusterctl.cli.command import Invocation, command
-from clusterctl.cli.options import ClusterName, PlanOnly, Region, Yes
+from clusterctl.cli.options import ClusterName, Events, Junit, PlanOnly, Region, Yes
 
 KeepCluster = Annotated[bool, typer.Option("--keep-cluster", help="Leave the cluster and its system nodes.")]
 PurgeVolumes = Annotated[bool, typer.Option("--purge-volumes", help="Delete claims, their volumes and snapshots, too.")]
@@ -25,6 +25,8 @@ def register(app: typer.Typer) -> None:
         purge_volumes: PurgeVolumes = False,
         plan: PlanOnly = False,
         yes: Yes = False,
+        events: Events = False,
+        junit: Junit = None,
     ) -> int:
         """Delete workloads, releases, GPU nodes and the cluster, then search for what they left.
 
@@ -34,6 +36,6 @@ def register(app: typer.Typer) -> None:
         from clusterctl.wiring.bench import open_bench
 
         search = Search(cluster_name=cluster_name, region=region)
-        with open_bench(ask(invocation, search, save=False)) as bench:
+        with open_bench(ask(invocation, search, save=False, events=events, junit=junit)) as bench:
             what = "keep-cluster" if keep_cluster else "everything"
             return remove(invocation, bench, Removal(what, plan, yes, purge_volumes))

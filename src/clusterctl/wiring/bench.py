@@ -32,13 +32,14 @@ from clusterctl.model.cluster import ClusterState, cluster_notices
 from clusterctl.model.cost import Cost, cluster_cost, cost_document, refuse_too_dear
 from clusterctl.model.decision import Asked, Decision, Remembered
 from clusterctl.model.documents import candidates_document
-from clusterctl.model.history import expected_seconds
+from clusterctl.model.history import RunRecord, expected_seconds
 from clusterctl.model.placement import Placement
 from clusterctl.model.run import RunContext
 from clusterctl.model.settings import ResolvedSettings, Settings, resolve
 from clusterctl.model.target import Target
 from clusterctl.model.verification import FailedVerificationError, Verification
 from clusterctl.ports import Identity
+from clusterctl.wiring.publishing import publish
 from clusterctl.wiring.tools import Tools, build_tools
 from clusterctl.wiring.world import World, open_world
 
@@ -54,6 +55,8 @@ class Ask:
     sandbox: bool
     placement: Path
     scenario: Path | None = None
+    events: bool = False
+    junit: Path | None = None
     flags: Mapping[str, Any] = field(default_factory=dict)
     probe: bool = False
     save: bool = True
@@ -120,10 +123,18 @@ class Bench:
         """Seconds that each stage took in earlier runs of this command."""
         return expected_seconds(self.history.runs(), self.ask.command)
 
-    def remember(self, document: Mapping[str, Any]) -> None:
-        """Keep what this run was like, with the capacity and the price that it knew."""
+    def remember(self, document: Mapping[str, Any]) -> tuple[str, ...]:
+        """Keep what this run was like, with the capacity and the price that it knew. Returns what could not be told."""
         known = {**document, **self.decision_document(), "cost": cost_document(self.cost())}
-        self.history.add(self.recording.record(self.ask.command, self.run.run_id, self.world.name, known))
+        self.history.add(self._record(known))
+        return self.publish(known)
+
+    def publish(self, document: Mapping[str, Any]) -> tuple[str, ...]:
+        """Tell of this run where the caller and the environment ask for it. Returns what could not be told."""
+        return publish(self._record(document), self.ask.junit, os.environ, on_aws=self.world.name == "aws")
+
+    def _record(self, document: Mapping[str, Any]) -> RunRecord:
+        return self.recording.record(self.ask.command, self.run.run_id, self.world.name, document)
 
     def preview(self, wanted: Sequence[str]) -> tuple[StagePlan, ...]:
         preview = self._pipeline(wanted, _ignore).preview(self.outputs)
