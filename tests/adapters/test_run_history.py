@@ -9,7 +9,7 @@ from pathlib import Path
 from clusterctl.adapters.run_history import MOST_RUNS, RunHistory
 from clusterctl.model.history import RunRecord
 
-RUN = RunRecord("deploy-all", "run-1", "aws", datetime(2026, 11, 30, tzinfo=UTC), 1.0, (), (), {"ok": True})
+RUN = RunRecord("deploy-all", "training", "run-1", "aws", datetime(2026, 11, 30, tzinfo=UTC), 1.0, (), (), {"ok": True})
 
 
 def test_runs_of_a_cluster_are_read_back_oldest_first_and_of_no_other(tmp_path: Path) -> None:

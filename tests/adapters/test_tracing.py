@@ -16,7 +16,7 @@ from clusterctl.model.history import RunRecord, StageTime, Step
 
 START = datetime(2026, 11, 30, 12, tzinfo=UTC)
 RUN = RunRecord(
-    "deploy-all", "run-1", "aws", START, 100.0,
+    "deploy-all", "training", "run-1", "aws", START, 100.0,
     (
         StageTime("probe", (), "done", START, 10.0, (Step("reserve", START, 5.0),)),
         StageTime("cluster", ("probe",), "failed", START + timedelta(seconds=10), 90.0, message="refused"),

@@ -10,10 +10,12 @@ from clusterctl.engine.documents import event_document
 from clusterctl.engine.events import ActionDone, ActionStarted, Notice, RunStarted, StageEnded, StageStarted, Waiting
 from clusterctl.engine.recording import Recording, both
 from clusterctl.model.history import Step, record_document, record_of
+from clusterctl.model.run import RunContext
 from fakes import START, Recorder
 
 ADDON = CreateAddon("us-east-2", "training", "vpc-cni")
 OTHER = CreateAddon("us-east-2", "training", "coredns")
+RUN = RunContext("run-1", "111122223333", "somebody", "training", None, "kubeconfigs")
 NEEDS = (("probe", ()), ("cluster", ("probe",)), ("verify", ("cluster",)))
 
 
@@ -40,7 +42,7 @@ def played() -> Recording:
 
 
 def test_stages_are_kept_with_what_they_stood_on_and_how_they_ended() -> None:
-    record = played().record("deploy-all", "run-1", "aws", {"ok": False})
+    record = played().record("deploy-all", RUN, "aws", {"ok": False})
     assert [(one.name, one.needs, one.status, one.seconds) for one in record.stages] == [
         ("probe", (), "unchanged", 2.0),
         ("cluster", ("probe",), "failed", 9.0),
@@ -51,12 +53,12 @@ def test_stages_are_kept_with_what_they_stood_on_and_how_they_ended() -> None:
 
 
 def test_a_step_that_never_ended_has_no_duration() -> None:
-    steps = played().record("deploy-all", "run-1", "aws", {}).stages[1].steps
+    steps = played().record("deploy-all", RUN, "aws", {}).stages[1].steps
     assert steps == (Step(str(ADDON), after(4), 5.0), Step(str(OTHER), after(9), None))
 
 
 def test_what_was_recorded_is_the_same_after_json() -> None:
-    record = played().record("deploy-all", "run-1", "aws", {"ok": True})
+    record = played().record("deploy-all", RUN, "aws", {"ok": True})
     assert record_of(json.loads(json.dumps(record_document(record)))) == record
 
 

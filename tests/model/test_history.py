@@ -25,7 +25,7 @@ def stage(name: str, begins_s: float, seconds: float, *needs: str, status: str =
 
 
 def run(*stages: StageTime, command: str = "deploy-all") -> RunRecord:
-    return RunRecord(command, "run-1", "sandbox", START, 100.0, stages, (), {"ok": True})
+    return RunRecord(command, "training", "run-1", "sandbox", START, 100.0, stages, (), {"ok": True})
 
 
 DEPLOYED = (

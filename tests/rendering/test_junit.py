@@ -20,7 +20,7 @@ def check(name: str, **more: object) -> dict[str, object]:
 
 def run(*stages: StageTime, checks: list[dict[str, object]] | None = None) -> Xml.Element:
     document = {"ok": False, "verification": {"checks": checks} if checks is not None else None}
-    text = junit_xml(RunRecord("deploy-all", "run-1", "aws", START, 12.0, stages, (), document))
+    text = junit_xml(RunRecord("deploy-all", "training", "run-1", "aws", START, 12.0, stages, (), document))
     return Xml.fromstring(text.encode())
 
 

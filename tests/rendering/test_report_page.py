@@ -85,7 +85,8 @@ def deployed(reason: str = "no room") -> dict[str, Any]:
     failed = {"region": "us-east-2", "zone": "us-east-2b", "instance_type": "g6.12xlarge", "outcome": "no-capacity"}
     check = {"id": "gpus", "ok": False, "skipped": False, "severity": "error", "message": "a GPU is missing"}
     return {
-        "schema": "clusterctl/run/v1", "command": "deploy-all", "run_id": "run-1", "world": "aws",
+        "schema": "clusterctl/run/v1", "command": "deploy-all", "cluster": "training",
+        "run_id": "run-1", "world": "aws",
         "started": "2026-11-30T12:00:00+00:00", "seconds": 1000.0, "critical_path": ["probe", "cluster", "verify"],
         "timeline": [
             stage("probe", [], "2026-11-30T12:00:00+00:00", 100.0),

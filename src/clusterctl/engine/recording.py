@@ -19,6 +19,7 @@ from clusterctl.engine.events import (
     StageStarted,
 )
 from clusterctl.model.history import RunRecord, StageTime, Step
+from clusterctl.model.run import RunContext
 
 
 @dataclass(slots=True)
@@ -56,7 +57,7 @@ class Recording:
             self._ended = max(self._ended, event.at)
             self._take(event)
 
-    def record(self, command: str, run_id: str, world: str, document: Mapping[str, Any]) -> RunRecord:
+    def record(self, command: str, run: RunContext, world: str, document: Mapping[str, Any]) -> RunRecord:
         """What has been seen so far."""
         with self._lock:
             stages = tuple(
@@ -64,7 +65,9 @@ class Recording:
                 for name, row in self._rows.items()
             )
             seconds = (self._ended - self._started).total_seconds()
-            return RunRecord(command, run_id, world, self._started, seconds, stages, tuple(self._notes), document)
+            return RunRecord(
+                command, run.cluster, run.run_id, world, self._started, seconds, stages, tuple(self._notes), document
+            )
 
     def _take(self, event: Event) -> None:
         match event:

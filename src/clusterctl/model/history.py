@@ -43,6 +43,7 @@ class RunRecord:
     """One run of a command that changes things. `document` is the JSON that it printed or would have printed."""
 
     command: str
+    cluster: str
     run_id: str
     world: str
     started: datetime
@@ -79,6 +80,7 @@ def record_document(record: RunRecord) -> dict[str, Any]:
     return {
         "schema": "clusterctl/run/v1",
         "command": record.command,
+        "cluster": record.cluster,
         "run_id": record.run_id,
         "world": record.world,
         "started": record.started.isoformat(),
@@ -94,6 +96,7 @@ def record_of(document: Mapping[str, Any]) -> RunRecord:
     """Read back what `record_document` wrote. Raises KeyError, TypeError or ValueError for anything else."""
     return RunRecord(
         command=str(document["command"]),
+        cluster=str(document["cluster"]),
         run_id=str(document["run_id"]),
         world=str(document["world"]),
         started=datetime.fromisoformat(document["started"]),

@@ -10,7 +10,7 @@ from typing import Any
 Document = Mapping[str, Any]
 ENDINGS = {
     "done": "done",
-    "unchanged": "was in place",
+    "unchanged": "unchanged",
     "failed": "failed",
     "skipped": "not begun",
     "running": "cut off",
@@ -79,9 +79,8 @@ class Report:
 
     @property
     def title(self) -> str:
-        placement = self.result["placement"] or {}
-        where = " in ".join(part for part in (placement.get("cluster_name"), placement.get("region")) if part)
-        return f"{self.run['command']} of {where}" if where else str(self.run["command"])
+        region = (self.result["placement"] or {}).get("region")
+        return f"{self.run['command']} of {self.run['cluster']}" + (f" in {region}" if region else "")
 
     @property
     def critical_seconds(self) -> float:

@@ -134,7 +134,7 @@ class Bench:
         return publish(self._record(document), self.ask.junit, os.environ, on_aws=self.world.name == "aws")
 
     def _record(self, document: Mapping[str, Any]) -> RunRecord:
-        return self.recording.record(self.ask.command, self.run.run_id, self.world.name, document)
+        return self.recording.record(self.ask.command, self.run, self.world.name, document)
 
     def preview(self, wanted: Sequence[str]) -> tuple[StagePlan, ...]:
         preview = self._pipeline(wanted, _ignore).preview(self.outputs)
