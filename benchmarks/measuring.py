@@ -115,7 +115,7 @@ def sandbox(scenario: str) -> Iterator[Sandbox]:
 
 def own_environment(folder: Path) -> dict[str, str]:
     """Nothing of the user's but what programs need to start; Python keeps its bytecode, as it does for a user."""
-    kept = {key: os.environ[key] for key in ("LANG", "TMPDIR", "CLUSTERCTL_CHARTS") if key in os.environ}
+    kept = {key: os.environ[key] for key in ("LANG", "PYTHONPATH", "TMPDIR", "CLUSTERCTL_CHARTS") if key in os.environ}
     path = os.pathsep.join([str(BIN), os.environ.get("PATH", os.defpath)])
     return {**kept, "PATH": path, "HOME": str(folder)}
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 
 import clusterctl
@@ -46,6 +47,11 @@ class LocalAws:
 
     def session(self, access_key: str = ACCESS_KEY) -> AwsSession:
         return AwsSession(credentials=Credentials(access_key, SECRET_KEY), endpoint_url=self.url)
+
+    def boto(self, service: str, region: str) -> Any:
+        """A client that knows every action, for what only somebody else would do."""
+        keys = {"aws_access_key_id": ACCESS_KEY, "aws_secret_access_key": SECRET_KEY}
+        return boto3.Session(**keys).client(service, region_name=region, endpoint_url=self.url)
 
     def rehearse(self, **scenario: Any) -> None:
         self.control("POST", "scenario", scenario)

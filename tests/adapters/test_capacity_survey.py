@@ -69,7 +69,7 @@ def test_unused_reservations_count_as_if_they_ran(aws: LocalAws) -> None:
 
 
 def test_running_instances_count_by_what_they_are(aws: LocalAws) -> None:
-    ec2 = aws.session().client("ec2", "us-east-2")
+    ec2 = aws.boto("ec2", "us-east-2")
     ec2.run_instances(ImageId="ami-12c6146b", InstanceType="g6.xlarge", MinCount=2, MaxCount=2)
     ec2.run_instances(ImageId="ami-12c6146b", InstanceType="m5.large", MinCount=1, MaxCount=1)
     assert one(aws).quotas[QUOTA_G].used == 8

@@ -35,7 +35,8 @@ class Scripted:
         program = folder / name
         program.write_text(
             f'#!/bin/sh\nif [ "$1" = version ]; then echo {version}; exit 0; fi\n'
-            f'echo "$@" >> {self.calls}\nenv > {folder}/env\ncp "$KUBECONFIG" {folder}/kubeconfig\n{script}\n'
+            f"printf '%s ' \"$@\" >> {self.calls}; echo >> {self.calls}\n"
+            f'env > {folder}/env\ncp "$KUBECONFIG" {folder}/kubeconfig\n{script}\n'
         )
         program.chmod(0o755)
 
@@ -78,7 +79,7 @@ def kubectl(folder: Path, session: KubeSession, script: str) -> tuple[Kubectl, S
 
 
 def test_the_token_is_in_the_environment_and_in_no_file_or_argument(tmp_path: Path, session: KubeSession) -> None:
-    reader, program = kubectl(tmp_path, session, "echo '{\"items\": []}'")
+    reader, program = kubectl(tmp_path, session, ":")
     assert reader.nodes(ACCESS) == ()
     assert SECRET in (tmp_path / "env").read_text()
     assert SECRET not in (tmp_path / "kubeconfig").read_text()
@@ -97,7 +98,7 @@ def test_the_kubeconfig_is_nobody_elses(tmp_path: Path, session: KubeSession) ->
 def test_a_credential_is_made_once_and_again_two_minutes_before_it_ends(
     tmp_path: Path, session: KubeSession, passport: Passport
 ) -> None:
-    reader, _ = kubectl(tmp_path, session, "echo '{\"items\": []}'")
+    reader, _ = kubectl(tmp_path, session, ":")
     for minutes, made in ((0, 1), (11, 1), (12, 2), (13, 2)):
         passport.now = START + timedelta(minutes=minutes)
         reader.nodes(ACCESS)
@@ -108,8 +109,7 @@ def test_a_read_that_fails_in_passing_is_tried_again(tmp_path: Path, session: Ku
     script = f"""
 if [ "$(wc -l < {tmp_path}/kubectl.calls)" -lt 3 ]; then
   echo 'Unable to connect to the server: net/http: TLS handshake timeout' >&2; exit 1
-fi
-echo '{{"items": []}}'"""
+fi"""
     reader, program = kubectl(tmp_path, session, script)
     assert reader.nodes(ACCESS) == ()
     assert len(program.lines) == 3
@@ -155,7 +155,7 @@ def test_a_write_is_never_repeated(tmp_path: Path, session: KubeSession, slept: 
 
 
 def test_every_call_has_a_time_out_and_writes_are_server_side(tmp_path: Path, session: KubeSession) -> None:
-    writer, program = kubectl(tmp_path, session, "cat > /dev/null; echo '{\"items\": []}'")
+    writer, program = kubectl(tmp_path, session, "cat > /dev/null")
     writer.nodes(ACCESS)
     writer.apply(ACCESS, "kind: ConfigMap")
     writer.delete(ACCESS, WorkloadRef("DaemonSet", "kube-system", "plugin"))

@@ -1,4 +1,4 @@
-"""The policy allows what the adapters call, and nothing that they do not."""
+"""The policy allows what the adapters call, and nothing that they do not; of EC2 nothing else is loaded either."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pathlib import Path
 
 from botocore import xform_name
 from botocore.loaders import Loader
+
+from clusterctl.adapters.aws.session import EC2_ACTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "permissions.md").read_text(encoding="utf-8")
@@ -55,6 +57,10 @@ def test_every_action_that_is_called_is_allowed() -> None:
 
 def test_nothing_is_allowed_that_is_never_called() -> None:
     assert ALLOWED - {action for one in called() for action in one} == IMPLIED
+
+
+def test_of_ec2_exactly_the_actions_that_are_called_are_loaded() -> None:
+    assert {f"ec2:{name}" for name in EC2_ACTIONS} == {action for one in called() for action in one if "ec2:" in action}
 
 
 def test_each_statement_is_explained_and_names_an_action_once() -> None:

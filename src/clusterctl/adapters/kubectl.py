@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from clusterctl.adapters import kubeobjects
+from clusterctl.adapters.kubeobjects import NODE_LINES
 from clusterctl.adapters.kubesession import KubeSession
 from clusterctl.adapters.process import Tool
 from clusterctl.errors import ToolFailedError
@@ -27,8 +28,9 @@ class Kubectl:
         self._session = session
 
     def nodes(self, access: KubeAccess, selector: str = "") -> tuple[NodeFacts, ...]:
-        text = self._get(access, "nodes", *_selected(selector))
-        return tuple(kubeobjects.node_facts(item) for item in items(text))
+        """By a template, not as JSON: most of a Node are its images, and thousands of nodes are 80 MB of them."""
+        text = self._read(access, "nodes", *_selected(selector), "--output", f"jsonpath={NODE_LINES}")
+        return tuple(kubeobjects.node_facts(one) for one in kubeobjects.read_node_lines(text))
 
     def workload(self, access: KubeAccess, ref: WorkloadRef) -> WorkloadState:
         """Its state; the reasons of its pods are asked for only while some of them do not run."""
@@ -74,9 +76,10 @@ class Kubectl:
                 raise
 
     def _get(self, access: KubeAccess, *arguments: str) -> str:
-        return self._session.read(
-            self._tool, access, ("get", *arguments, "--output", "json", REQUEST_TIMEOUT), timeout_s=120
-        )
+        return self._read(access, *arguments, "--output", "json")
+
+    def _read(self, access: KubeAccess, *arguments: str) -> str:
+        return self._session.read(self._tool, access, ("get", *arguments, REQUEST_TIMEOUT), timeout_s=120)
 
     def _delete(self, access: KubeAccess, *arguments: str) -> None:
         limits = ("--wait=true", f"--timeout={DELETE_LIMIT_S}s", "--ignore-not-found")

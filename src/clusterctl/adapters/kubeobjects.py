@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from clusterctl.model.kube import PodProblem, WorkloadRef, WorkloadState
@@ -11,6 +12,21 @@ from clusterctl.model.verification import EFA, GPU, NEURON, NodeFacts
 Json = Mapping[str, Any]
 HELM_RELEASE = "meta.helm.sh/release-name"
 _SUFFIXES = {"k": 10**3, "M": 10**6, "G": 10**9, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
+
+_NODE_PARTS = (".metadata.labels", ".spec", ".status.allocatable", ".status.conditions")
+NODE_LINES = (
+    "{range .items[*]}{.metadata.name}" + "".join(f'{{"\\t"}}{{{part}}}' for part in _NODE_PARTS) + '{"\\n"}{end}'
+)
+"""kubectl's jsonpath template for what `node_facts` looks at: a line for each node, its parts as JSON between tabs."""
+
+
+def read_node_lines(text: str) -> Iterator[Json]:
+    """The nodes in what kubectl prints for `NODE_LINES`; a part that a node lacks is printed as nothing."""
+    for line in filter(None, text.split("\n")):
+        name, *parts = line.split("\t")
+        labels, spec, allocatable, conditions = (json.loads(part) if part else None for part in parts)
+        status = {"allocatable": allocatable, "conditions": conditions}
+        yield {"metadata": {"name": name, "labels": labels}, "spec": spec, "status": status}
 
 
 def node_facts(node: Json) -> NodeFacts:

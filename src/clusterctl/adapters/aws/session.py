@@ -17,6 +17,16 @@ from clusterctl.ports import Identity
 
 HOME_REGION = "us-east-1"
 CONNECTIONS = 24  # calls that one client may have in flight at once
+EC2_ACTIONS = frozenset({
+    "CancelCapacityReservation", "CreateCapacityReservation", "DeleteLaunchTemplate", "DeleteNatGateway",
+    "DeleteNetworkInterface", "DeletePlacementGroup", "DeleteSecurityGroup", "DeleteSnapshot", "DeleteVolume",
+    "DescribeAddresses", "DescribeAvailabilityZones", "DescribeCapacityReservations", "DescribeInstanceTypeOfferings",
+    "DescribeInstanceTypes", "DescribeInstances", "DescribeLaunchTemplateVersions", "DescribeLaunchTemplates",
+    "DescribeNatGateways", "DescribeNetworkInterfaces", "DescribePlacementGroups", "DescribeRegions",
+    "DescribeRouteTables", "DescribeSecurityGroups", "DescribeSnapshots", "DescribeSubnets", "DescribeTags",
+    "DescribeVolumes", "GetSpotPlacementScores", "ReleaseAddress", "RevokeSecurityGroupEgress",
+    "RevokeSecurityGroupIngress", "TerminateInstances",
+})  # fmt: skip
 
 
 class Purpose(Enum):
@@ -88,6 +98,7 @@ class AwsSession:
 
         given = self._credentials
         engine = botocore.session.Session(session_vars=_NO_FILES if given else None)
+        keep_what_is_called(engine.get_component("data_loader"))
         if self.endpoint_url:
             engine.get_component("event_emitter").register_first("before-send", refuse_to_leave)
         if given is None:
@@ -119,6 +130,12 @@ _NO_FILES: Any = {
     "config_file": (None, None, os.devnull, None),
     "credentials_file": (None, None, os.devnull, None),
 }
+
+
+def keep_what_is_called(loader: Any) -> None:
+    """Leave out of EC2's 800 operations what is never called: botocore makes a method of each, for every region."""
+    model = loader.load_service_model("ec2", "service-2")  # the loader keeps it, and gives the same one to clients
+    model["operations"] = {name: one for name, one in model["operations"].items() if name in EC2_ACTIONS}
 
 
 def refuse_to_leave(request: Any, **_: Any) -> None:

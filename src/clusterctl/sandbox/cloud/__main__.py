@@ -43,6 +43,7 @@ def main() -> None:
 def _build(folder: StateFolder) -> Server:
     os.environ.setdefault("AWS_ACCESS_KEY_ID", "unused")  # moto's own sessions look for credentials
     os.environ.setdefault("AWS_SECRET_ACCESS_KEY", "unused")
+    os.environ["MOTO_EC2_LOAD_DEFAULT_AMIS"] = "false"  # over a thousand images in every region, for nobody
     from clusterctl.sandbox.cloud.parts import PARTS
     from clusterctl.sandbox.cloud.server import Server
     from clusterctl.sandbox.cloud.world import World

@@ -35,3 +35,9 @@ def zone_ids_by_type(region: str) -> dict[str, frozenset[str]]:
     for row in INSTANCE_TYPE_OFFERINGS["availability-zone-id"].get(region, []):
         found[row["InstanceType"]].add(row["Location"])
     return {instance_type: frozenset(ids) for instance_type, ids in sorted(found.items())}
+
+
+@cache
+def types_in(region: str) -> dict[str, frozenset[str]]:
+    """The same, without types that are offered and never described."""
+    return {name: ids for name, ids in zone_ids_by_type(region).items() if exists(name)}

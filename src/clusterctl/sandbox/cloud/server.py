@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
+from moto.core import responses as moto_responses
 from moto.moto_api._internal.models import moto_api_backend
 from moto.moto_server.werkzeug_app import (
     DomainDispatcherApplication,
@@ -62,6 +64,19 @@ class _Handler(MotoRequestHandler):  # type: ignore[misc]
             logging.getLogger("werkzeug").error(message, *args)
 
 
+class _Dispatcher(DomainDispatcherApplication):  # type: ignore[misc]
+    """moto's choice of a service by host, remembered: by itself it lists moto's folders at every call."""
+
+    def __init__(self) -> None:
+        super().__init__(create_backend_app)
+        self._chosen: dict[str | None, Any] = {}
+
+    def get_backend_for_host(self, host: str | None) -> Any:
+        if host not in self._chosen:
+            self._chosen[host] = super().get_backend_for_host(host)
+        return self._chosen[host]
+
+
 class Server:
     """AWS on a loopback port of its own."""
 
@@ -84,9 +99,10 @@ class Server:
         self.world.timeline.stop()
 
 
-def _moto_app(extensions: Sequence[Extension]) -> DomainDispatcherApplication:
+def _moto_app(extensions: Sequence[Extension]) -> _Dispatcher:
     """moto's dispatcher, its services built beforehand so that no first call is slow."""
-    app = DomainDispatcherApplication(create_backend_app)
+    moto_responses.method_names_from_class = cache(moto_responses.method_names_from_class)
+    app = _Dispatcher()
     for service in dict.fromkeys(name for extension in extensions for name in extension.preload):
         app.app_instances[service] = create_backend_app(service)
     return app

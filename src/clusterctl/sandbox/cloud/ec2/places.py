@@ -13,7 +13,7 @@ from clusterctl.sandbox.cloud.ec2.base import EC2Actions, keep, matches, refusal
 from clusterctl.sandbox.cloud.regions import ALL_REGIONS, DEFAULT_REGIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection
 
     from clusterctl.sandbox.cloud.regions import Zone
 
@@ -83,10 +83,14 @@ class Places(EC2Actions):
         found = generic_filter(filters, [InstanceType(name) for name in here])
         return self.paged("InstanceTypes", found, default_limit=100)
 
-    def _types_here(self, patterns: Iterable[str] | None) -> list[str]:
+    def _types_here(self, patterns: Collection[str] | None) -> list[str]:
         """Types that exist and are offered in this region."""
-        names = [name for name in catalog.zone_ids_by_type(self.region) if catalog.exists(name)]
-        return names if patterns is None else [name for name in names if matches(name, patterns)]
+        names = catalog.types_in(self.region)
+        if patterns is None:
+            return list(names)
+        if not any(mark in pattern for pattern in patterns for mark in "*?["):
+            return sorted(set(patterns) & names.keys())
+        return [name for name in names if matches(name, patterns)]
 
     def _locations(self, instance_type: str, location_type: str) -> list[str]:
         zones = self.world.geography.offering(self.region, instance_type)
