@@ -162,6 +162,9 @@ class FakeAws:
     def delete_stack(self, region: str, stack: str) -> None:
         self.calls.append(f"delete stack {stack}")
 
+    def tag(self, region: str, resources: Sequence[str], tags: Mapping[str, str]) -> None:
+        self.calls.append(f"tag {', '.join(resources)}")
+
     def remove(self, resource: Resource) -> None:
         self.calls.append(f"remove {resource.resource_id}")
         left = self._busy.get(resource.resource_id, 0)

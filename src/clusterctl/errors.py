@@ -141,3 +141,19 @@ class StageIncompleteError(ClusterctlError):
     """A stage ran, and the world does not show its result."""
 
     kind = "incomplete"
+
+
+def as_error(problem: BaseException) -> ClusterctlError:
+    """Any exception as one of ours; a bug keeps its traceback in the details."""
+    if isinstance(problem, ClusterctlError):
+        return problem
+    if isinstance(problem, KeyboardInterrupt):
+        return InterruptedRunError("interrupted")
+    import traceback
+
+    text = "".join(traceback.format_exception(problem))
+    return ClusterctlError(
+        f"unexpected {type(problem).__name__}: {problem}",
+        hint="run it again with -v and report what it shows",
+        details=text,
+    )

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from clusterctl.model.capacity import ProbeOutcome, Question, RegionFacts, Reservation, ReservationOrder
 from clusterctl.model.cluster import ClusterState, NodegroupState, StackState
+from clusterctl.model.estate import Estate, Sweep
 from clusterctl.model.instances import InstanceType
 from clusterctl.model.kube import Component, KubeAccess, ReleaseState, WorkloadRef, WorkloadState
 from clusterctl.model.leftovers import Findings, Resource
@@ -87,6 +88,13 @@ class LeftoverReader(Protocol):
         """`volumes` are the ids of volumes that the cluster itself has named as its own."""
 
 
+class MarkReader(Protocol):
+    """Finds by clusterctl's marks what exists, without any memory of it."""
+
+    def sweep(self, regions: Sequence[str]) -> Sweep: ...
+    def estate(self, region: str, cluster: str) -> Estate: ...
+
+
 # --- writers, for the executor alone
 
 
@@ -127,6 +135,7 @@ class AwsWriter(Protocol):
         """Lift termination protection and begin to delete; returns before the stack is gone."""
 
     def remove(self, resource: Resource) -> None: ...
+    def tag(self, region: str, resources: Sequence[str], tags: Mapping[str, str]) -> None: ...
 
 
 class Releases(Protocol):

@@ -42,6 +42,7 @@ ACTIONS: tuple[tuple[Action, str, str], ...] = (  # the action, the hand that do
     (actions.DeleteWorkload(ACCESS, WorkloadRef("DaemonSet", "kube-system", "efa"), "a rival"), "kube.delete", "-"),
     (actions.DeleteObjects(ACCESS, "services"), "kube.delete_all", "-"),
     (actions.RemoveResource(VOLUME), "remover.resource", "-"),
+    (actions.MoveExpiry(*WHERE, "2026-12-01T12:00:00+00:00", ("i-1",)), "aws.tag", "~"),
     (actions.ForgetCluster(*WHERE), "placement.remove", "-"),
 )
 

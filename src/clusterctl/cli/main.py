@@ -9,7 +9,20 @@ from typing import Annotated, NoReturn
 import typer
 
 from clusterctl import __version__
-from clusterctl.cli import deploy_all, doctor, probe, report, sandbox, stage, status, teardown, token, verify
+from clusterctl.cli import (
+    deploy_all,
+    doctor,
+    extend,
+    probe,
+    reap,
+    report,
+    sandbox,
+    stage,
+    status,
+    teardown,
+    token,
+    verify,
+)
 from clusterctl.cli.result import as_error, failed_document, note, write_error, write_json
 from clusterctl.errors import ClusterctlError, InterruptedRunError, UsageError
 
@@ -24,7 +37,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (deploy_all, probe, stage, verify, status, report, teardown, doctor, sandbox, token):
+for module in (deploy_all, probe, stage, verify, status, report, extend, teardown, reap, doctor, sandbox, token):
     module.register(app)
 
 

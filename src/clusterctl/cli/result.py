@@ -6,7 +6,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from clusterctl.errors import ClusterctlError, InterruptedRunError
+from clusterctl.errors import ClusterctlError
+from clusterctl.errors import as_error as as_error  # noqa: PLC0414 - commands take it from here
 
 
 def write_json(document: Mapping[str, Any]) -> None:
@@ -47,19 +48,3 @@ def write_error(problem: ClusterctlError, *, verbose: bool) -> None:
         note("details:")
         for line in problem.details.strip().splitlines():
             note(f"  {line}")
-
-
-def as_error(problem: BaseException) -> ClusterctlError:
-    """Any exception as one of ours; a bug keeps its traceback in the details."""
-    if isinstance(problem, ClusterctlError):
-        return problem
-    if isinstance(problem, KeyboardInterrupt):
-        return InterruptedRunError("interrupted")
-    import traceback
-
-    text = "".join(traceback.format_exception(problem))
-    return ClusterctlError(
-        f"unexpected {type(problem).__name__}: {problem}",
-        hint="run it again with -v and report what it shows",
-        details=text,
-    )

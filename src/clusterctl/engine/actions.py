@@ -52,7 +52,10 @@ class RememberPlacement:
     placement: Placement
 
     def __str__(self) -> str:
-        return f"remember the placement: {self.placement.gpu_az} ({self.placement.gpu_az_id})"
+        where = self.placement
+        return f"remember the placement: {where.gpu_az or where.region}" + (
+            f" ({where.gpu_az_id})" * bool(where.gpu_az_id)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +235,20 @@ class RemoveResource:
 
 
 @dataclass(frozen=True, slots=True)
+class MoveExpiry:
+    """Tag everything of a cluster with another end; `resources` are ARNs of EKS and ids of EC2."""
+
+    effect: ClassVar[Effect] = Effect.CHANGE
+    region: str
+    cluster: str
+    expires_at: str
+    resources: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"let {len(self.resources)} resource(s) of {self.cluster} in {self.region} expire at {self.expires_at}"
+
+
+@dataclass(frozen=True, slots=True)
 class ForgetCluster:
     """Drop what this machine remembers: placement file, kubeconfig, journal."""
 
@@ -262,6 +279,7 @@ Action = (
     | DeleteWorkload
     | DeleteObjects
     | RemoveResource
+    | MoveExpiry
     | ForgetCluster
 )
 Plan = tuple[Action, ...]

@@ -21,6 +21,7 @@ from clusterctl.engine.actions import (
     DeleteWorkload,
     ForgetCluster,
     InstallRelease,
+    MoveExpiry,
     ProbeCapacity,
     RememberPlacement,
     RemoveRelease,
@@ -32,6 +33,7 @@ from clusterctl.engine.building import ClusterBuilder
 from clusterctl.engine.launching import NodegroupLauncher
 from clusterctl.engine.probing import ProbeLedger
 from clusterctl.engine.removal import Remover
+from clusterctl.model.cluster import TAG_EXPIRES
 from clusterctl.ports import (
     AwsWriter,
     Journal,
@@ -99,6 +101,8 @@ class Executor:
                 hands.remover.cluster(region, cluster, tell)
             case RemoveResource(resource=resource):
                 hands.remover.resource(resource, tell)
+            case MoveExpiry(region=region, resources=resources, expires_at=moment):
+                hands.aws.tag(region, resources, {TAG_EXPIRES: moment})
             case _:
                 self._perform_in_cluster(action)
 

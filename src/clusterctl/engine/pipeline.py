@@ -188,8 +188,8 @@ class Pipeline:
     def _perform(self, run: _StageRun, action: Action) -> None:
         name = run.stage.name
         self._emit(ActionStarted(self._clock.now(), name, action))
-        run.actions.append(str(action))
         self._executor.execute(action, lambda words: self._emit(Waiting(self._clock.now(), name, words)))
+        run.actions.append(str(action))
         self._emit(ActionDone(self._clock.now(), name, action))
 
     def _await(self, stage: AnyStage, inputs: Outputs, observed: Any) -> tuple[Any, bool]:

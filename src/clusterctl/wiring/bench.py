@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from types import FrameType
@@ -39,6 +40,7 @@ from clusterctl.model.settings import ResolvedSettings, Settings, resolve
 from clusterctl.model.target import Target
 from clusterctl.model.verification import FailedVerificationError, Verification
 from clusterctl.ports import Identity
+from clusterctl.stages.extend import ExtendStage
 from clusterctl.wiring.publishing import publish
 from clusterctl.wiring.tools import Tools, build_tools
 from clusterctl.wiring.world import World, open_world
@@ -91,13 +93,19 @@ class Bench:
     def run(self) -> RunContext:
         settings, lifetime = self.settings, self.settings.lifetime
         return RunContext(
-            run_id=uuid.uuid4().hex[:12],
+            run_id=new_run_id(),
             account_id=self.identity.account_id,
-            owner=settings.owner or _user(),
+            owner=settings.owner or user_name(),
             cluster=settings.cluster_name,
-            expires_at=self.clock.now() + lifetime if lifetime else None,
+            expires_at=self.clock.now() + lifetime if lifetime else self._remembered_expiry(),
             kubeconfigs=str(self.world.home / "kubeconfigs"),
         )
+
+    def _remembered_expiry(self) -> datetime | None:
+        """What is added to a cluster later expires with it; an expiry that has passed is of one that is gone."""
+        before = self.remembered
+        expiry = before.expiry if before and before.cluster_name == self.settings.cluster_name else None
+        return expiry if expiry and expiry > self.clock.now() else None
 
     @cached_property
     def tools(self) -> Tools:
@@ -175,6 +183,11 @@ class Bench:
 
     def preview_removal(self, wanted: str, *, purge: bool = False) -> tuple[StagePlan, ...]:
         return self.removal(wanted, _ignore, purge=purge).preview(Outputs().with_value(self.target)).plans
+
+    def extend(self, length: timedelta, emit: EventSink) -> RunResult:
+        """Move the end of the target. Raises nothing: what went wrong is in the result."""
+        stage = ExtendStage(self.tools.marks, self.placement_file, self.clock.now(), length)
+        return Pipeline((stage,), self.tools.executor, self.clock, emit).apply(Outputs().with_value(self.target))
 
     @cached_property
     def target(self) -> Target:
@@ -268,7 +281,7 @@ def open_bench(ask: Ask) -> Iterator[Bench]:
     stop = threading.Event()
     world = open_world(sandbox=ask.sandbox, scenario=ask.scenario)
     bench = Bench(ask, world, RunClock(world.time, stop))
-    with _stopping(stop):
+    with stopping(stop):
         try:
             yield bench
         finally:
@@ -277,7 +290,7 @@ def open_bench(ask: Ask) -> Iterator[Bench]:
 
 
 @contextmanager
-def _stopping(stop: threading.Event) -> Iterator[None]:
+def stopping(stop: threading.Event) -> Iterator[None]:
     """The first signal asks the run to stop and clean up; the second one leaves at once."""
 
     def ask(number: int, frame: FrameType | None) -> None:
@@ -307,7 +320,11 @@ def _closure(stages: Sequence[AnyStage], wanted: Sequence[str]) -> frozenset[str
     return frozenset(needed)
 
 
-def _user() -> str:
+def new_run_id() -> str:
+    return uuid.uuid4().hex[:12]
+
+
+def user_name() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):

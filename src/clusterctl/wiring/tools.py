@@ -8,6 +8,7 @@ from typing import Any
 
 from clusterctl.adapters.aws.clusters import AwsClusterReader
 from clusterctl.adapters.aws.leftovers import LeftoverSearch
+from clusterctl.adapters.aws.marks import MarkSearch
 from clusterctl.adapters.aws.probing import Ec2Prober
 from clusterctl.adapters.aws.reservations import Ec2Reservations
 from clusterctl.adapters.aws.survey import AwsSurvey
@@ -56,6 +57,7 @@ class Tools:
     readers: Readers
     clusters: AwsClusterReader
     leftovers: LeftoverSearch
+    marks: MarkSearch
     kube: Kubectl
     helm: Helm
     kubeconfig: KubeconfigFiles
@@ -138,6 +140,7 @@ def build_tools(world: World, clock: RunClock, run: RunContext, placement: Place
         readers=Readers(survey, Ec2Reservations(aws), clusters, placement),
         clusters=clusters,
         leftovers=LeftoverSearch(aws),
+        marks=MarkSearch(aws),
         kube=kube,
         helm=helm,
         kubeconfig=kubeconfig,

@@ -18,7 +18,7 @@ from clusterctl.ports import Identity
 HOME_REGION = "us-east-1"
 CONNECTIONS = 24  # calls that one client may have in flight at once
 EC2_ACTIONS = frozenset({
-    "CancelCapacityReservation", "CreateCapacityReservation", "DeleteLaunchTemplate", "DeleteNatGateway",
+    "CancelCapacityReservation", "CreateCapacityReservation", "CreateTags", "DeleteLaunchTemplate", "DeleteNatGateway",
     "DeleteNetworkInterface", "DeletePlacementGroup", "DeleteSecurityGroup", "DeleteSnapshot", "DeleteVolume",
     "DescribeAddresses", "DescribeAvailabilityZones", "DescribeCapacityReservations", "DescribeInstanceTypeOfferings",
     "DescribeInstanceTypes", "DescribeInstances", "DescribeLaunchTemplateVersions", "DescribeLaunchTemplates",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from botocore.exceptions import ClientError
@@ -11,6 +11,7 @@ from clusterctl.adapters.aws.faults import code_of, translated
 from clusterctl.adapters.aws.removal import remove_resource
 from clusterctl.adapters.aws.session import AwsSession
 from clusterctl.adapters.aws.stacks import says_absent
+from clusterctl.adapters.aws.tagging import set_tags
 from clusterctl.model.leftovers import Resource
 
 _GONE = "ResourceNotFoundException"
@@ -48,6 +49,11 @@ class AwsWriterClient:
         """Remove one thing that a teardown found. Raises UsageError for one that does not carry our mark."""
         with translated(f"delete {resource}"):
             remove_resource(self._session, resource, self.delete_stack)
+
+    def tag(self, region: str, resources: Sequence[str], tags: Mapping[str, str]) -> None:
+        """Set tags on what is still there: ARNs of EKS, ids of EC2."""
+        with translated(f"tag {len(resources)} resource(s) in {region}"):
+            set_tags(self._session, region, resources, tags)
 
 
 @contextmanager

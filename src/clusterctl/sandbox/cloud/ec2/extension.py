@@ -14,6 +14,7 @@ from clusterctl.sandbox.cloud.ec2.inventory import inventory
 from clusterctl.sandbox.cloud.ec2.places import Places
 from clusterctl.sandbox.cloud.ec2.reservations import Reservations
 from clusterctl.sandbox.cloud.ec2.spot import Spot
+from clusterctl.sandbox.cloud.ec2.tags import Tags
 from clusterctl.sandbox.cloud.extension import Extension, bound_to
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class HonestEC2Response(
     Blocks,
     Spot,
     Groups,
+    Tags,
     Instances,
     EC2Response,  # type: ignore[misc]
 ):

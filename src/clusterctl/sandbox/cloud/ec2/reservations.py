@@ -207,7 +207,7 @@ class Reservations(EC2Actions):
         reservation.total, reservation.available = count, reservation.available + more
 
     def _tags(self, reservation: Reservation) -> dict[str, str]:
-        return self.tags_of(reservation.reservation_id) or (reservation.tags if reservation.given else {})
+        return (reservation.tags if reservation.given else {}) | self.tags_of(reservation.reservation_id)
 
     def _reservation_row(self, r: Reservation) -> dict[str, Any]:
         row = {
