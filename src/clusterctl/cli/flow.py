@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from clusterctl.engine.pipeline import RunResult
     from clusterctl.wiring.bench import Bench
 
+MOST_PLACES = 12  # of a plan; a search of all regions finds fifty
+
 
 @dataclass(frozen=True, slots=True)
 class Steps:
@@ -71,11 +73,18 @@ def _ask(invocation: Invocation, bench: Bench, steps: Steps) -> None:
 
 
 def _plan_text(invocation: Invocation, bench: Bench, steps: Steps) -> list[str]:
-    from clusterctl.cli.plan import plan_lines
+    from clusterctl.cli.plan import plan_lines, plan_summary
+    from clusterctl.cli.tables import places_table
 
+    plans = bench.preview(steps.stages)
+    candidates = bench.decision_document()["candidates"]
+    more = len(candidates) - MOST_PLACES
     return [
+        *([places_table(candidates[:MOST_PLACES], color=invocation.color)] if candidates else []),
+        *([f"and {more} more: clusterctl probe --no-probe"] if more > 0 else []),
         f"clusterctl {invocation.command} would, in this order:",
-        *plan_lines(bench.preview(steps.stages)),
+        *plan_lines(plans),
+        plan_summary(plans),
         *_price(bench),
     ]
 

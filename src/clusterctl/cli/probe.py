@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -55,6 +55,7 @@ def register(app: typer.Typer) -> None:
 def _search(invocation: Invocation, bench: Bench) -> int:
     from clusterctl.cli.console import open_console
     from clusterctl.cli.result import as_error, error_document, note, schema, write_error, write_json, write_text
+    from clusterctl.cli.tables import places_table
 
     with open_console(invocation, bench) as console, bench.lock():
         result = bench.apply(("probe",), console)
@@ -66,18 +67,10 @@ def _search(invocation: Invocation, bench: Bench) -> int:
         failed = {"error": error_document(error)} if error else {}
         write_json({"schema": schema("probe"), "ok": error is None, **found, **failed})
     elif found["candidates"]:
-        write_text(_table(found, color=invocation.color))
+        write_text(places_table(found["candidates"], color=invocation.color))
     for line in bench.notices:
         note(f"note: {line}")
     if error is None:
         return 0
     write_error(error, verbose=bool(invocation.verbose))
     return error.exit_code
-
-
-def _table(found: dict[str, Any], *, color: bool) -> str:
-    from clusterctl.cli.tables import CANDIDATE_COLUMNS, candidate_rows, table
-
-    return table(
-        "Where the nodes could live, best first", CANDIDATE_COLUMNS, candidate_rows(found["candidates"]), color=color
-    )

@@ -70,6 +70,12 @@ def candidate_rows(candidates: Sequence[Mapping[str, Any]]) -> Rows:
 CANDIDATE_COLUMNS = ("#", "Zone", "Type", "Verdict", "?#Spot", "?Subnet", "?Quota", "?#USD/h", "Why")
 
 
+def places_table(candidates: Sequence[Mapping[str, Any]], *, color: bool) -> str:
+    """The places that were considered, with the reason for each place's rank."""
+    title = "Where the nodes could live, best first"
+    return table(title, CANDIDATE_COLUMNS, candidate_rows(candidates), color=color)
+
+
 def node_rows(verification: Mapping[str, Any]) -> Rows:
     """The rows of the allocatable table, from a verification document."""
     for node in verification["nodes"]:
