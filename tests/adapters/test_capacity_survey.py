@@ -128,12 +128,12 @@ def test_throttled_reads_are_repeated_until_they_answer(aws: LocalAws) -> None:
 
 
 def test_a_region_that_hangs_is_unknown_and_does_not_hold_up_the_others(aws: LocalAws) -> None:
-    hour = aws.time.speed * 3.0  # three seconds on the wall
+    hour = aws.time.speed * 15.0  # a quarter of a minute on the wall
     aws.rehearse(faults=[{"on": "ec2:DescribeAvailabilityZones", "region": "us-west-2", "delay_s": hour}])
     question = Question((G6,), 2, ("us-east-2", "us-west-2"))
     start = time.monotonic()
     quick, slow = survey(aws, limit_s=1.5).ask(question)
-    assert time.monotonic() - start < 2.9
+    assert time.monotonic() - start < 14
     assert quick.quotas
     assert "no answer within" in slow.problems["zones"].message
     verdicts = {place.region: place.verdict for place in rank(question, [quick, slow])}

@@ -167,8 +167,8 @@ def test_workloads_are_patched_scaled_and_rolled(work: Clients) -> None:
     }
     patch = json.dumps(status, separators=(",", ":"))
     work.kubectl(f"patch deploy web --subresource=status --type=merge -p {patch}")
-    assert "successfully rolled out" in work.kubectl("rollout status deploy/web --timeout=5s")
-    work.kubectl("wait --for=condition=Available deploy/web --timeout=5s")
+    assert "successfully rolled out" in work.kubectl("rollout status deploy/web --timeout=60s")
+    work.kubectl("wait --for=condition=Available deploy/web --timeout=60s")
     assert work.kubectl("get deploy web").splitlines()[1].split()[:4] == ["web", "3/3", "3", "3"]
     assert "deployment.apps/web" in work.kubectl("get all")
     assert "nginx:2" in work.kubectl("describe deploy web")
@@ -201,16 +201,16 @@ def test_typed_commands_speak_protobuf(work: Clients) -> None:
 
 
 def test_waits_see_what_comes_changes_and_goes(work: Clients) -> None:
-    coming = work.start("kubectl", "wait", "--for=create", "configmap/c", "--timeout=10s")
+    coming = work.start("kubectl", "wait", "--for=create", "configmap/c", "--timeout=60s")
     table = work.start("kubectl", "get", "configmaps", "-w")
     time.sleep(0.5)
     work.apply(config(a="1"))
     assert coming.wait(10) == 0
-    valued = work.start("kubectl", "wait", "--for=jsonpath={.data.a}=2", "configmap/c", "--timeout=10s")
+    valued = work.start("kubectl", "wait", "--for=jsonpath={.data.a}=2", "configmap/c", "--timeout=60s")
     time.sleep(0.3)
     work.apply(config(a="2"))
     assert valued.wait(10) == 0
-    gone = work.start("kubectl", "wait", "--for=delete", "configmap/c", "--timeout=10s")
+    gone = work.start("kubectl", "wait", "--for=delete", "configmap/c", "--timeout=60s")
     time.sleep(0.3)
     work.kubectl("delete configmap c")
     assert gone.wait(10) == 0
@@ -221,9 +221,9 @@ def test_waits_see_what_comes_changes_and_goes(work: Clients) -> None:
 
 
 def test_custom_resources_live_by_their_definition(work: Clients) -> None:
-    work.apply(DEFINITION)
     assert "no matches for kind" in work.refused("apply -f -", json.dumps(WIDGET))
-    work.kubectl("wait --for=condition=Established crd/widgets.example.com --timeout=5s")
+    work.apply(DEFINITION)
+    work.kubectl("wait --for=condition=Established crd/widgets.example.com --timeout=60s")
     work.apply(WIDGET)
     assert work.read("get widget w")["spec"] == {"size": 3, "color": "red"}
     assert "greater than or equal to 1" in work.refused('patch wd w --type=merge -p {"spec":{"size":0}}')
