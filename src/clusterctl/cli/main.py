@@ -13,6 +13,7 @@ from clusterctl.cli import (
     deploy_all,
     doctor,
     extend,
+    lint,
     probe,
     reap,
     report,
@@ -37,7 +38,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (deploy_all, probe, stage, verify, status, report, extend, teardown, reap, doctor, sandbox, token):
+for module in (deploy_all, probe, stage, verify, status, report, extend, teardown, reap, lint, doctor, sandbox, token):
     module.register(app)
 
 

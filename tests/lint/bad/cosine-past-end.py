@@ -1,0 +1,10 @@
+"""A learning rate that rises again."""
+
+import math
+
+
+def factor(step: int, warmup: int, total: int) -> float:
+    if step < warmup:
+        return step / max(1, warmup)
+    progress = (step - warmup) / (total - warmup)
+    return 0.5 * (1 + math.cos(math.pi * progress))

@@ -1,0 +1,5 @@
+"""Sets what NCCL chooses better itself."""
+
+import os
+
+os.environ["NCCL_ALGO"] = "Ring"

@@ -1,0 +1,2 @@
+#!/bin/sh
+NCCL_ALGO=Ring torchrun --nproc-per-node=8 train.py
