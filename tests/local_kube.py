@@ -20,7 +20,9 @@ from clusterctl.adapters.charts import FolderCharts
 from clusterctl.adapters.helm import Helm
 from clusterctl.adapters.kubectl import Kubectl
 from clusterctl.adapters.kubesession import KubeSession
+from clusterctl.adapters.manifests import Manifests
 from clusterctl.adapters.process import HELM, KUBECTL, Tool, child_environment
+from clusterctl.adapters.releases import ComponentReleases
 from clusterctl.errors import ToolMissingError
 from clusterctl.model.kube import KubeAccess
 from clusterctl.sandbox.clock import SimClock
@@ -130,6 +132,7 @@ class Cluster:
     kube: LocalKube
     kubectl: Kubectl
     helm: Helm
+    releases: ComponentReleases
     session: KubeSession
     kubectl_tool: Tool
     helm_tool: Tool
@@ -153,10 +156,12 @@ def running_cluster(
     with running_kube(faults) as kube:
         session = KubeSession(kube.credentials, folder, time.sleep)
         kubectl = Kubectl(kubectl_tool, session)
-        helm = Helm(helm_tool, session, FolderCharts(CHARTS), kubectl)
+        source = FolderCharts(CHARTS)
+        helm = Helm(helm_tool, session, source, kubectl)
+        releases = ComponentReleases(helm, Manifests(kubectl_tool, session, source, kubectl))
         gpu = machines_of or (gpu_machine(11), gpu_machine(12))
         kube.publish([system_machine(1), system_machine(2), *gpu])
-        yield Cluster(kube, kubectl, helm, session, kubectl_tool, helm_tool)
+        yield Cluster(kube, kubectl, helm, releases, session, kubectl_tool, helm_tool)
         session.close()
 
 

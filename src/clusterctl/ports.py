@@ -12,7 +12,7 @@ from clusterctl.model.capacity import ProbeOutcome, Question, RegionFacts, Reser
 from clusterctl.model.cluster import ClusterState, NodegroupState, StackState
 from clusterctl.model.estate import Estate, Sweep
 from clusterctl.model.instances import InstanceType
-from clusterctl.model.kube import Component, KubeAccess, ReleaseState, WorkloadRef, WorkloadState
+from clusterctl.model.kube import Component, KubeAccess, ReleaseState, Signal, WorkloadRef, WorkloadState
 from clusterctl.model.leftovers import Findings, Resource
 from clusterctl.model.placement import Placement
 from clusterctl.model.verification import NodeFacts
@@ -68,10 +68,12 @@ class KubeReader(Protocol):
     def nodes(self, access: KubeAccess, selector: str = "") -> tuple[NodeFacts, ...]: ...
     def workload(self, access: KubeAccess, ref: WorkloadRef) -> WorkloadState: ...
     def objects(self, access: KubeAccess, resource: str, selector: str = "") -> tuple[Mapping[str, Any], ...]: ...
+    def found(self, access: KubeAccess, signals: Sequence[Signal]) -> Mapping[Signal, Mapping[str, Any]]:
+        """The objects behind these signals, as far as they exist."""
 
 
 class ReleaseReader(Protocol):
-    def release(self, access: KubeAccess, name: str, namespace: str) -> ReleaseState: ...
+    def release(self, access: KubeAccess, component: Component) -> ReleaseState: ...
 
 
 class KubeconfigReader(Protocol):
@@ -140,13 +142,15 @@ class AwsWriter(Protocol):
 
 class Releases(Protocol):
     def install(self, access: KubeAccess, component: Component, values: str) -> None: ...
-    def uninstall(self, access: KubeAccess, name: str, namespace: str) -> None: ...
+    def uninstall(self, access: KubeAccess, component: Component) -> None: ...
 
 
 class KubeWriter(Protocol):
     def apply(self, access: KubeAccess, manifests: str) -> None: ...
     def delete(self, access: KubeAccess, ref: WorkloadRef) -> None: ...
     def delete_all(self, access: KubeAccess, resource: str, selector: str = "") -> None: ...
+    def remove(self, access: KubeAccess, manifests: str) -> None:
+        """Delete these objects; fine where some are gone, or their kind is."""
 
 
 class KubeconfigWriter(KubeconfigReader, Protocol):

@@ -8,14 +8,16 @@ from dataclasses import replace
 import pytest
 
 from clusterctl.errors import ToolFailedError
-from clusterctl.model.components import efa, kuberay, nvidia
+from clusterctl.model.components import efa, nvidia
 from clusterctl.model.kube import Component, WorkloadRef, WorkloadState
+from clusterctl.model.operators import kuberay
 from clusterctl.model.settings import Settings
-from clusterctl.rendering.values import efa_values, kuberay_values, nvidia_values, parse_values
+from clusterctl.rendering.values import component_values, efa_values, nvidia_values, parse_values
 from local_kube import CHARTS, Cluster, eventually
 
 SETTINGS = Settings()
 NVIDIA, EFA, KUBERAY = nvidia(SETTINGS), efa(SETTINGS), kuberay(SETTINGS)
+KUBERAY_VALUES = component_values(KUBERAY)
 
 pytestmark = pytest.mark.sandbox
 
@@ -24,7 +26,7 @@ pytestmark = pytest.mark.sandbox
 def component(cluster: Cluster) -> Iterator[Component]:
     """The Ray operator, gone again afterwards: its cluster roles can have one owner only."""
     yield KUBERAY
-    cluster.helm.uninstall(cluster.access, KUBERAY.release, KUBERAY.namespace)
+    cluster.helm.uninstall(cluster.access, KUBERAY)
 
 
 def test_nodes_are_read_with_what_they_offer(cluster: Cluster) -> None:
@@ -38,9 +40,9 @@ def test_nodes_are_read_with_what_they_offer(cluster: Cluster) -> None:
 
 
 def test_a_component_is_installed_and_read_back_as_it_was_asked_for(cluster: Cluster) -> None:
-    assert not cluster.helm.release(cluster.access, NVIDIA.release, NVIDIA.namespace).exists
+    assert not cluster.helm.release(cluster.access, NVIDIA).exists
     cluster.helm.install(cluster.access, NVIDIA, nvidia_values())
-    release = cluster.helm.release(cluster.access, NVIDIA.release, NVIDIA.namespace)
+    release = cluster.helm.release(cluster.access, NVIDIA)
     assert (release.status, release.chart, release.chart_version) == (
         "deployed", "nvidia-device-plugin", SETTINGS.nvidia_device_plugin_version
     )  # fmt: skip
@@ -60,21 +62,21 @@ def test_both_plugins_make_every_gpu_node_offer_its_devices(cluster: Cluster) ->
 
 
 def test_a_release_left_pending_by_a_killed_helm_is_mended(cluster: Cluster, component: Component) -> None:
-    cluster.helm.install(cluster.access, component, kuberay_values())
+    cluster.helm.install(cluster.access, component, KUBERAY_VALUES)
     _set_status(cluster, component, "pending-install")
-    assert cluster.helm.release(cluster.access, component.release, component.namespace).status == "pending-install"
-    cluster.helm.install(cluster.access, component, kuberay_values())
-    assert cluster.helm.release(cluster.access, component.release, component.namespace).status == "deployed"
+    assert cluster.helm.release(cluster.access, component).status == "pending-install"
+    cluster.helm.install(cluster.access, component, KUBERAY_VALUES)
+    assert cluster.helm.release(cluster.access, component).status == "deployed"
 
 
 def test_a_release_left_in_an_upgrade_is_rolled_back_and_upgraded(cluster: Cluster, component: Component) -> None:
-    cluster.helm.install(cluster.access, component, kuberay_values())
-    cluster.helm.install(cluster.access, component, kuberay_values() + "\nreconcileConcurrency: 2\n")
+    cluster.helm.install(cluster.access, component, KUBERAY_VALUES)
+    cluster.helm.install(cluster.access, component, KUBERAY_VALUES + "\nreconcileConcurrency: 2\n")
     _set_status(cluster, component, "pending-upgrade", revision=2)
-    cluster.helm.install(cluster.access, component, kuberay_values())
-    release = cluster.helm.release(cluster.access, component.release, component.namespace)
+    cluster.helm.install(cluster.access, component, KUBERAY_VALUES)
+    release = cluster.helm.release(cluster.access, component)
     assert release.status == "deployed"
-    assert release.values == parse_values(kuberay_values())
+    assert release.values == parse_values(KUBERAY_VALUES)
 
 
 def test_a_release_that_an_older_helm_applied_client_side_is_taken_over(cluster: Cluster, component: Component) -> None:
@@ -83,17 +85,17 @@ def test_a_release_that_an_older_helm_applied_client_side_is_taken_over(cluster:
         ("install", component.release, str(CHARTS / "kuberay-operator"), "--namespace", component.namespace,
          "--create-namespace", "--server-side=false", "--skip-crds"),
     )  # fmt: skip
-    cluster.helm.install(cluster.access, component, kuberay_values())
-    release = cluster.helm.release(cluster.access, component.release, component.namespace)
-    assert (release.status, release.values) == ("deployed", parse_values(kuberay_values()))
+    cluster.helm.install(cluster.access, component, KUBERAY_VALUES)
+    release = cluster.helm.release(cluster.access, component)
+    assert (release.status, release.values) == ("deployed", parse_values(KUBERAY_VALUES))
 
 
 def test_what_is_uninstalled_is_gone_and_a_second_time_is_no_error(cluster: Cluster, component: Component) -> None:
-    cluster.helm.install(cluster.access, component, kuberay_values())
-    cluster.helm.uninstall(cluster.access, component.release, component.namespace)
-    assert not cluster.helm.release(cluster.access, component.release, component.namespace).exists
+    cluster.helm.install(cluster.access, component, KUBERAY_VALUES)
+    cluster.helm.uninstall(cluster.access, component)
+    assert not cluster.helm.release(cluster.access, component).exists
     assert not _plugin(cluster, component).exists
-    cluster.helm.uninstall(cluster.access, component.release, component.namespace)
+    cluster.helm.uninstall(cluster.access, component)
 
 
 def test_pods_that_cannot_run_say_why(cluster: Cluster) -> None:

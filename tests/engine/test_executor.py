@@ -11,9 +11,9 @@ from clusterctl.engine.actions import Action, Effect
 from clusterctl.engine.probing import ProbeLedger
 from clusterctl.errors import ToolFailedError
 from clusterctl.model.capacity import ProbeOutcome, ReservationOrder
-from clusterctl.model.components import kuberay
 from clusterctl.model.kube import KubeAccess, WorkloadRef
 from clusterctl.model.leftovers import Resource, ResourceKind
+from clusterctl.model.operators import kuberay
 from clusterctl.model.placement import Placement
 from clusterctl.model.settings import Settings
 from fakes import START, FakeJournal, FakePlacements, Recorder, executor
@@ -37,7 +37,8 @@ ACTIONS: tuple[tuple[Action, str, str], ...] = (  # the action, the hand that do
     (actions.AssociateOidc(*WHERE), "builder.associate_oidc", "+"),
     (actions.WriteKubeconfig(ACCESS, "kubeconfig"), "kubeconfig.write", "~"),
     (actions.InstallRelease(ACCESS, kuberay(Settings()), SECRET), "releases.install", "+"),
-    (actions.RemoveRelease(ACCESS, "kuberay-operator", "kuberay"), "releases.uninstall", "-"),
+    (actions.AwaitComponent(ACCESS, kuberay(Settings())), "readiness.wait", "~"),
+    (actions.RemoveRelease(ACCESS, kuberay(Settings())), "releases.uninstall", "-"),
     (actions.ApplyManifests(ACCESS, "a job", SECRET), "kube.apply", "~"),
     (actions.DeleteWorkload(ACCESS, WorkloadRef("DaemonSet", "kube-system", "efa"), "a rival"), "kube.delete", "-"),
     (actions.DeleteObjects(ACCESS, "services"), "kube.delete_all", "-"),
@@ -62,7 +63,7 @@ class Hand:
 
 
 def hands(calls: list[str]) -> dict[str, Any]:
-    names = ("builder", "launcher", "remover", "aws", "releases", "kube", "kubeconfig", "placement")
+    names = ("builder", "launcher", "remover", "aws", "releases", "kube", "readiness", "kubeconfig", "placement")
     return {name: Hand(name, calls) for name in names} | {
         "prober": Hand("prober", calls, (ProbeOutcome(ORDER, START),)),
         "ledger": ProbeLedger(),

@@ -99,11 +99,11 @@ class Bench:
 
     @property
     def plugins(self) -> PluginsStage:
-        return PluginsStage(Settings(), self.cluster.kubectl, self.cluster.helm, patience_s=self.patience_s)
+        return PluginsStage(Settings(), self.cluster.kubectl, self.cluster.releases, patience_s=self.patience_s)
 
     def apply(self, *more: Any) -> RunResult:
         hands = dict.fromkeys(Hands.__dataclass_fields__)
-        hands |= {"releases": self.cluster.helm, "kube": self.cluster.kubectl, "journal": NoJournal()}  # type: ignore[dict-item]
+        hands |= {"releases": self.cluster.releases, "kube": self.cluster.kubectl, "journal": NoJournal()}  # type: ignore[dict-item]
         executor = Executor(Hands(**cast("dict[str, Any]", hands)))
         stages = (self.plugins, *more)
         return Pipeline(stages, executor, self, self.events.append).apply(self.inputs())
@@ -123,7 +123,10 @@ def machines(folder: Path, *found: Any, faults: Any = ()) -> Iterator[Cluster]:
 
 
 def test_a_fresh_cluster_ends_verified_and_a_second_run_changes_nothing(bench: Bench) -> None:
-    stages = (VerifyStage(bench.cluster.kubectl), KuberayStage(Settings(), bench.cluster.kubectl, bench.cluster.helm))
+    stages = (
+        VerifyStage(bench.cluster.kubectl),
+        KuberayStage(Settings(), bench.cluster.kubectl, bench.cluster.releases),
+    )
     first = bench.apply(*stages)
     assert first.error is None
     assert {one.name: one.status for one in first.stages} == {

@@ -22,10 +22,11 @@ from clusterctl.engine.pipeline import Pipeline, Preview
 from clusterctl.errors import LeftoversError, UnreachableError
 from clusterctl.model.capacity import Reservation
 from clusterctl.model.cluster import TAG_CLUSTER, ClusterState, NodegroupState, StackState
-from clusterctl.model.components import kuberay, nvidia
+from clusterctl.model.components import nvidia
 from clusterctl.model.failures import classify
-from clusterctl.model.kube import KubeAccess, ReleaseState, WorkloadRef, WorkloadState
+from clusterctl.model.kube import Component, KubeAccess, ReleaseState, WorkloadRef, WorkloadState
 from clusterctl.model.leftovers import Findings, Resource, ResourceKind
+from clusterctl.model.operators import kuberay
 from clusterctl.model.placement import Placement
 from clusterctl.model.settings import Settings
 from clusterctl.model.target import Remains, Target
@@ -78,9 +79,10 @@ class World:
     def workload(self, access: KubeAccess, ref: WorkloadRef) -> WorkloadState:
         return WorkloadState(ref)
 
-    def release(self, access: KubeAccess, name: str, namespace: str) -> ReleaseState:
+    def release(self, access: KubeAccess, component: Component) -> ReleaseState:
         assert not self.dead, "a dead API is not asked for releases"
-        return ReleaseState(name, namespace, "deployed" if name in self.installed else "")
+        installed = component.release in self.installed
+        return ReleaseState(component.release, component.namespace, "deployed" if installed else "")
 
     def search(self, region: str, cluster: str, vpc_id: str = "", volumes: Sequence[str] = ()) -> Findings:
         self.searched.append((vpc_id, tuple(volumes)))

@@ -9,13 +9,15 @@ from typing import Any, Protocol
 
 from clusterctl.errors import UsageError
 from clusterctl.model.components import same_version
-from clusterctl.model.kube import Chart
+from clusterctl.model.kube import Chart, Manifest
 
 
 class ChartSource(Protocol):
-    """Says how helm is told of a chart."""
+    """Says how helm is told of a chart, and kustomize of a published manifest."""
 
     def locate(self, chart: Chart) -> tuple[str, ...]: ...
+    def manifest(self, manifest: Manifest) -> str:
+        """An address or a path."""
 
 
 class RemoteCharts:
@@ -25,6 +27,9 @@ class RemoteCharts:
         if chart.repository.startswith("oci://"):
             return (f"{chart.repository}/{chart.name}", "--version", chart.version)
         return (chart.name, "--repo", chart.repository, "--version", chart.version)
+
+    def manifest(self, manifest: Manifest) -> str:
+        return manifest.url
 
 
 class FolderCharts:
@@ -45,6 +50,17 @@ class FolderCharts:
                 hint=f"put {chart.name}-{chart.version}.tgz there, or set the version to the one that is there",
             )
         raise UsageError(f"{self._folder} has no chart {chart.name}", hint=_pull(chart, self._folder))
+
+    def manifest(self, manifest: Manifest) -> str:
+        """Raises UsageError where the folder lacks `NAME-VERSION.yaml`."""
+        path = self._folder / f"{manifest.name}-{manifest.version}.yaml"
+        if path.is_file():
+            return str(path)
+        others = ", ".join(sorted(one.name for one in self._folder.glob(f"{manifest.name}-*.yaml")))
+        raise UsageError(
+            f"{self._folder} has no {path.name}" + (f", but {others}" if others else ""),
+            hint=f"curl -fsSLo {path} {manifest.url}",
+        )
 
     def _charts(self) -> Iterable[tuple[Path, str, str]]:
         if not self._folder.is_dir():

@@ -11,11 +11,12 @@ from clusterctl.adapters.charts import ChartSource
 from clusterctl.adapters.kubesession import KubeSession
 from clusterctl.adapters.process import Tool
 from clusterctl.errors import ToolFailedError
-from clusterctl.model.components import same_version
-from clusterctl.model.kube import Component, KubeAccess, ReleaseState
+from clusterctl.model.kube import Chart, Component, KubeAccess, ReleaseState
 from clusterctl.ports import KubeWriter
 
 HOOKS_LIMIT_S = 300
+MARK = "managed-by=clusterctl"  # on the release's own record, where no chart and no values show it
+STATUSES = ("--deployed", "--failed", "--pending", "--superseded", "--uninstalled", "--uninstalling")
 ABSENT = "release: not found"
 HELM_4 = (4, 0, 0)
 _CHART = re.compile(r"(?P<name>.+?)-(?P<version>v?\d+\.\d+\.\d+.*)")
@@ -35,7 +36,8 @@ class Helm:
         self._charts = charts
         self._kube = kube
 
-    def release(self, access: KubeAccess, name: str, namespace: str) -> ReleaseState:
+    def release(self, access: KubeAccess, component: Component) -> ReleaseState:
+        name, namespace = component.release, component.namespace
         found = self._listed(access, name, namespace)
         if not found:
             return ReleaseState(name, namespace)
@@ -47,47 +49,58 @@ class Helm:
             chart=chart["name"] if chart else found["chart"],
             chart_version=chart["version"] if chart else "",
             revision=int(found.get("revision") or 0),
+            foreign=not self._ours(access, name, namespace),
             values=self._values(access, name, namespace),
         )
 
     def install(self, access: KubeAccess, component: Component, values: str) -> None:
         """Install or upgrade; a release that an interrupted or failed run has left half made is mended first."""
-        before = self.release(access, component.release, component.namespace)
-        self._mend(access, before)
+        if not isinstance(component.chart, Chart):
+            raise TypeError(f"{component.name} is no chart")
+        before = self.release(access, component)
+        self._mend(access, component, before)
         chart = self._charts.locate(component.chart)
-        if component.crds and before.exists and not same_version(before.chart_version, component.chart.version):
-            self._upgrade_crds(access, chart)
+        if component.crds:
+            self._apply_crds(access, chart)
         file = self._session.file(f"{component.name}-values.yaml", values)
         self._change(
             access, "upgrade", component.release, *chart, "--install", "--create-namespace",
-            "--namespace", component.namespace, "--values", str(file), "--reset-values", *self._forced(),
+            "--namespace", component.namespace, "--values", str(file), "--reset-values", "--labels", MARK,
+            "--take-ownership", *self._forced(),
         )  # fmt: skip
 
-    def uninstall(self, access: KubeAccess, name: str, namespace: str) -> None:
+    def uninstall(self, access: KubeAccess, component: Component) -> None:
         """Uninstall and wait until what it made is gone. An absent release is done already."""
         try:
-            self._change(access, "uninstall", name, "--namespace", namespace, "--wait")
+            self._change(access, "uninstall", component.release, "--namespace", component.namespace, "--wait")
         except ToolFailedError as problem:
             if ABSENT not in problem.output:
                 raise
 
     def _listed(self, access: KubeAccess, name: str, namespace: str) -> dict[str, Any] | None:
         """The newest revision of a release, whatever its status: helm 3 hides all but two unless told each of them."""
-        statuses = ("--deployed", "--failed", "--pending", "--superseded", "--uninstalled", "--uninstalling")
-        text = self._read(access, "list", "--namespace", namespace, "--filter", f"^{re.escape(name)}$", *statuses)
+        text = self._read(access, "list", "--namespace", namespace, "--filter", f"^{re.escape(name)}$", *STATUSES)
         found = json.loads(text or "[]")
         return max(found, key=lambda one: int(one.get("revision") or 0)) if found else None
 
     def _values(self, access: KubeAccess, name: str, namespace: str) -> dict[str, Any]:
         return dict(json.loads(self._read(access, "get", "values", name, "--namespace", namespace) or "{}") or {})
 
-    def _mend(self, access: KubeAccess, release: ReleaseState) -> None:
+    def _ours(self, access: KubeAccess, name: str, namespace: str) -> bool:
+        """Whether the release carries our label; `helm list` chooses by labels and does not show them."""
+        text = self._read(
+            access, "list", "--namespace", namespace, "--filter", f"^{re.escape(name)}$", "--selector", MARK, *STATUSES
+        )
+        return bool(json.loads(text or "[]"))
+
+    def _mend(self, access: KubeAccess, component: Component, release: ReleaseState) -> None:
         if release.status in _HALF_UPGRADED:
             self._change(access, "rollback", release.name, "--namespace", release.namespace, *self._forced())
         elif release.status in _HALF_MADE or (release.status == "failed" and release.revision == 1):
-            self.uninstall(access, release.name, release.namespace)
+            self.uninstall(access, component)
 
-    def _upgrade_crds(self, access: KubeAccess, chart: Sequence[str]) -> None:
+    def _apply_crds(self, access: KubeAccess, chart: Sequence[str]) -> None:
+        """Those of the chart's crds folder: helm neither upgrades them nor minds older ones that are there."""
         crds = self._session.run(self._tool, access, ("show", "crds", *chart), timeout_s=HOOKS_LIMIT_S)
         if crds.strip():
             self._kube.apply(access, crds)

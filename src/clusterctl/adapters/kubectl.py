@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from clusterctl.adapters import kubeobjects
@@ -11,7 +11,7 @@ from clusterctl.adapters.kubeobjects import NODE_LINES
 from clusterctl.adapters.kubesession import KubeSession
 from clusterctl.adapters.process import Tool
 from clusterctl.errors import ToolFailedError
-from clusterctl.model.kube import KubeAccess, WorkloadRef, WorkloadState
+from clusterctl.model.kube import KubeAccess, Signal, WorkloadRef, WorkloadState
 from clusterctl.model.verification import NodeFacts
 
 REQUEST_TIMEOUT = "--request-timeout=30s"
@@ -55,6 +55,32 @@ class Kubectl:
                 return ()
             raise
 
+    def found(self, access: KubeAccess, signals: Sequence[Signal]) -> Mapping[Signal, Mapping[str, Any]]:
+        """One call for each namespace; one for each kind where the cluster does not know some of them."""
+        answers: dict[Signal, Mapping[str, Any]] = {}
+        for space in dict.fromkeys(one.namespace for one in signals):
+            group = [one for one in signals if one.namespace == space]
+            try:
+                answers |= self._found(access, space, group)
+            except ToolFailedError as problem:
+                if not _unknown_kind(problem):
+                    raise
+                if len(group) > 1:
+                    for one in group:
+                        answers |= self.found(access, (one,))
+        return answers
+
+    def _found(self, access: KubeAccess, namespace: str, signals: Sequence[Signal]) -> dict[Signal, Mapping[str, Any]]:
+        names = [f"{one.resource}/{one.name}" for one in signals]
+        where = ("--namespace", namespace) if namespace else ()
+        text = self._get(access, *names, *where, "--ignore-not-found")
+        if not text.strip():
+            return {}
+        objects = list(items(text)) if len(signals) > 1 else [json.loads(text)]
+        plural = {(one["kind"].lower(), one["metadata"]["name"]): one for one in objects}
+        found = ((one, plural.get((_singular(one.resource), one.name))) for one in signals)
+        return {signal: thing for signal, thing in found if thing is not None}
+
     def apply(self, access: KubeAccess, manifests: str) -> None:
         """Server-side, since some CRDs are too large for an annotation; conflicts are ours to win: we own these."""
         self._session.run(
@@ -73,6 +99,18 @@ class Kubectl:
             self._delete(access, resource, "--all-namespaces", *chosen)
         except ToolFailedError as problem:
             if not _unknown_kind(problem):
+                raise
+
+    def remove(self, access: KubeAccess, manifests: str) -> None:
+        """Delete these objects; fine where some are gone, or their kind is."""
+        limits = ("--wait=true", f"--timeout={DELETE_LIMIT_S}s", "--ignore-not-found")
+        try:
+            self._session.run(
+                self._tool, access, ("delete", "--filename", "-", *limits), stdin=manifests,
+                timeout_s=DELETE_LIMIT_S + 30,
+            )  # fmt: skip
+        except ToolFailedError as problem:
+            if "no matches for kind" not in problem.output:
                 raise
 
     def _get(self, access: KubeAccess, *arguments: str) -> str:
@@ -103,6 +141,11 @@ def _skip(text: str, position: int) -> int:
     while position < len(text) and text[position] in " \n\t\r,":
         position += 1
     return position
+
+
+def _singular(resource: str) -> str:
+    """A resource's kind in small letters; every plural that we ask for ends in a plain s."""
+    return resource.partition(".")[0].removesuffix("s")
 
 
 def _selected(selector: str) -> tuple[str, ...]:

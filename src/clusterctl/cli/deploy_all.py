@@ -51,10 +51,10 @@ def register(app: typer.Typer) -> None:
         Example: clusterctl deploy-all --plan; clusterctl deploy-all -r us-east-2,us-west-2 --ttl 4h -y
         """
         from clusterctl.cli.flow import Steps, run_stages
-        from clusterctl.wiring.bench import DEPLOY, open_bench
+        from clusterctl.wiring.bench import open_bench
 
         search = Search(regions, all_regions, azs, instance_types, nodes, cluster_name, region)
         flags = {"TTL": ttl, "MAX_HOURLY_USD": max_hourly_usd, "OPERATORS": operators}
         proof = not plan if probe is None else probe
         with open_bench(ask(invocation, search, flags=flags, probe=proof, events=events, junit=junit)) as bench:
-            return run_stages(invocation, bench, Steps(DEPLOY, plan_only=plan, yes=yes))
+            return run_stages(invocation, bench, Steps(bench.deployment, plan_only=plan, yes=yes))

@@ -1,5 +1,5 @@
 # ruff: noqa: FBT002, PLR0913, PLR0917 - typer makes options of parameters
-"""The single stages: cluster, nodegroup, plugins, kuberay. Each can be run again at any time."""
+"""The single stages, from the cluster to the operators. Each can be run again at any time."""
 
 from __future__ import annotations
 
@@ -29,6 +29,9 @@ STAGES = {
     "nodegroup": "Create the GPU node group in the best zone that has room.",
     "plugins": "Install the device plugins; done when every GPU node offers what its type has.",
     "kuberay": "Install the KubeRay operator on the system nodes.",
+    "volcano": "Install Volcano, the batch scheduler.",
+    "mpi": "Install the MPI operator.",
+    "slinky": "Install Slurm: operator, database, controller, login, and a slurmd on every GPU node.",
 }
 
 

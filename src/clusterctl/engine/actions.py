@@ -182,14 +182,25 @@ class InstallRelease:
 
 
 @dataclass(frozen=True, slots=True)
+class AwaitComponent:
+    """What is installed next needs this one to serve: its pods run and its webhooks can be called."""
+
+    effect: ClassVar[Effect] = Effect.CHANGE
+    access: KubeAccess
+    component: Component
+
+    def __str__(self) -> str:
+        return f"wait for {self.component.title} to serve"
+
+
+@dataclass(frozen=True, slots=True)
 class RemoveRelease:
     effect: ClassVar[Effect] = Effect.DESTROY
     access: KubeAccess
-    release: str
-    namespace: str
+    component: Component
 
     def __str__(self) -> str:
-        return f"uninstall {self.release} from {self.namespace}"
+        return f"uninstall {self.component.title} ({self.component.release} in {self.component.namespace})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +285,7 @@ Action = (
     | AssociateOidc
     | WriteKubeconfig
     | InstallRelease
+    | AwaitComponent
     | RemoveRelease
     | ApplyManifests
     | DeleteWorkload

@@ -10,6 +10,7 @@ from clusterctl.engine.actions import (
     Action,
     ApplyManifests,
     AssociateOidc,
+    AwaitComponent,
     AwaitNodegroup,
     CancelReservation,
     CreateAddon,
@@ -32,6 +33,7 @@ from clusterctl.engine.actions import (
 from clusterctl.engine.building import ClusterBuilder
 from clusterctl.engine.launching import NodegroupLauncher
 from clusterctl.engine.probing import ProbeLedger
+from clusterctl.engine.readiness import Readiness
 from clusterctl.engine.removal import Remover
 from clusterctl.model.cluster import TAG_EXPIRES
 from clusterctl.ports import (
@@ -59,6 +61,7 @@ class Hands:
     aws: AwsWriter
     releases: Releases
     kube: KubeWriter
+    readiness: Readiness
     kubeconfig: KubeconfigWriter
     placement: PlacementStore
     journal: Journal
@@ -103,6 +106,8 @@ class Executor:
                 hands.remover.resource(resource, tell)
             case MoveExpiry(region=region, resources=resources, expires_at=moment):
                 hands.aws.tag(region, resources, {TAG_EXPIRES: moment})
+            case AwaitComponent(access=access, component=component):
+                hands.readiness.wait(access, component, tell)
             case _:
                 self._perform_in_cluster(action)
 
@@ -122,8 +127,8 @@ class Executor:
                 self._remember_kubeconfig(hands.kubeconfig.write(access))
             case InstallRelease(access=access, component=component, values=values):
                 hands.releases.install(access, component, values)
-            case RemoveRelease(access=access, release=release, namespace=namespace):
-                hands.releases.uninstall(access, release, namespace)
+            case RemoveRelease(access=access, component=component):
+                hands.releases.uninstall(access, component)
             case ApplyManifests(access=access, manifests=manifests):
                 hands.kube.apply(access, manifests)
             case DeleteWorkload(access=access, ref=ref):

@@ -1,4 +1,4 @@
-"""What we install into a cluster, described rather than coded: device plugins and the Ray operator."""
+"""The device plugins, described rather than coded, and what is there of a component beside what should be."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from clusterctl.model.instances import Accelerator, InstanceType
 from clusterctl.model.kube import Chart, Component, KubeAccess, ReleaseState, WorkloadRef, WorkloadState
 from clusterctl.model.settings import Settings
 from clusterctl.model.verification import EFA, GPU, NEURON, NodeFacts
-
-RAY_CRDS = ("rayclusters.ray.io", "rayjobs.ray.io", "rayservices.ray.io", "raycronjobs.ray.io")
 
 
 def nvidia(settings: Settings) -> Component:
@@ -62,19 +60,6 @@ def neuron(settings: Settings) -> Component:
     )
 
 
-def kuberay(settings: Settings) -> Component:
-    """The KubeRay operator."""
-    return Component(
-        name="kuberay",
-        title="KubeRay operator",
-        chart=Chart("https://ray-project.github.io/kuberay-helm", "kuberay-operator", settings.kuberay_version),
-        release="kuberay-operator",
-        namespace="kuberay-system",
-        workloads=(WorkloadRef("Deployment", "kuberay-system", "kuberay-operator"),),
-        crds=RAY_CRDS,
-    )
-
-
 def plugins_for(kind: InstanceType, settings: Settings) -> tuple[Component, ...]:
     """The device plugins that a type's nodes need."""
     accelerators = {Accelerator.NVIDIA: (nvidia(settings),), Accelerator.NEURON: (neuron(settings),)}
@@ -83,8 +68,20 @@ def plugins_for(kind: InstanceType, settings: Settings) -> tuple[Component, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Obstacles:
+    """What stands in the way of a component: somebody else's copy of it, an old definition, a namespace that goes."""
+
+    copies: tuple[WorkloadRef, ...] = ()
+    outdated: tuple[str, ...] = ()
+    terminating: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ComponentState:
-    """A component as it should be, and as it is. `values` are wanted, `rivals` are those that are there."""
+    """A component as it should be, and as it is. `values` are wanted, `rivals` are those that are there.
+
+    `unproved` says what its signals lack.
+    """
 
     component: Component
     values: str
@@ -92,26 +89,34 @@ class ComponentState:
     workloads: tuple[WorkloadState, ...] = ()
     rivals: tuple[WorkloadState, ...] = ()
     parsed_values: dict[str, Any] = field(default_factory=dict, hash=False)
+    unproved: tuple[str, ...] = ()
+    obstacles: Obstacles = Obstacles()
 
     @property
     def drift(self) -> str:
         """How the release differs from what is wanted; empty if it does not."""
-        return release_drift(self.component, self.parsed_values, self.release)
+        return "" if self.borrowed else release_drift(self.component, self.parsed_values, self.release)
+
+    @property
+    def borrowed(self) -> bool:
+        """True for a shared component that somebody else has installed: it is used as it is."""
+        return self.component.shared and (self.release.foreign or bool(self.obstacles.copies))
 
     @property
     def healthy(self) -> bool:
-        return not self.drift and all(one.rolled_out for one in self.workloads)
+        return not self.drift and not self.unsettled
 
     @property
     def unsettled(self) -> str:
-        """What its workloads still lack, with the words of the first pod that does not run."""
-        for one in self.workloads:
+        """What its workloads and signals still lack, with the words of the first pod that does not run."""
+        workloads = () if self.obstacles.copies and self.borrowed else self.workloads
+        for one in workloads:
             if not one.exists:
                 return f"{one.ref} is not there yet"
             if not one.rolled_out:
                 said = f": {one.problems[0]}" if one.problems else ""
                 return f"{one.ref} runs {one.ready} of {one.wanted} pods{said}"
-        return ""
+        return next(iter(self.unproved), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +129,27 @@ class PluginsState:
 
 
 @dataclass(frozen=True, slots=True)
-class KuberayState:
-    """The Ray operator of a cluster."""
+class OperatorState:
+    """An operator's components, in the order in which they are installed."""
 
     access: KubeAccess
-    operator: ComponentState
+    components: tuple[ComponentState, ...]
+
+
+class VolcanoState(OperatorState):
+    """Volcano, the batch scheduler."""
+
+
+class KuberayState(OperatorState):
+    """The Ray operator."""
+
+
+class MpiState(OperatorState):
+    """The MPI operator."""
+
+
+class SlinkyState(OperatorState):
+    """Slurm, with all that it stands on."""
 
 
 def release_drift(component: Component, values: Mapping[str, Any], release: ReleaseState) -> str:

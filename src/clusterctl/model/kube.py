@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 
@@ -26,6 +28,15 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
+class Manifest:
+    """Plain resources at one version: published at an address, or written by us where `url` is empty."""
+
+    url: str
+    name: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
 class WorkloadRef:
     """A workload by kind, namespace and name."""
 
@@ -37,23 +48,60 @@ class WorkloadRef:
         return f"{self.kind.lower()}/{self.name} in {self.namespace}"
 
 
+class Proof(Enum):
+    """What about an object shows that the thing behind it works."""
+
+    ESTABLISHED = "established"  # a CustomResourceDefinition is served
+    CALLABLE = "callable"  # every webhook of a configuration has the certificate authority of its server
+    READY = "ready"  # its condition Ready is true
+    REPLICAS = "replicas"  # as many of its replicas are ready as it wants
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """An object of the API that has to exist and prove something; `resource` is what kubectl calls it."""
+
+    resource: str
+    name: str
+    proof: Proof
+    namespace: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.resource.partition('.')[0]}/{self.name}"
+
+
 @dataclass(frozen=True, slots=True)
 class Component:
-    """Something we install by chart: what it is, where it goes and what shows that it works.
+    """Something we install by chart or manifest: what it is, where it goes, what shows that it works, how it goes away.
 
-    `rivals` do the same job and come from elsewhere: they go before ours comes. `resource` is what a device plugin
-    makes nodes offer. `crds` are those that helm puts in once, and neither upgrades nor removes.
+    `template`, filled with `facts`, gives its values. `needs` are the components that have to serve before it is
+    installed. `rivals` do the same job and come from elsewhere: they go before ours comes. A `shared` one is used as it
+    is where somebody has it already. `resource` is what a device plugin makes nodes offer. `objects` are the kinds that
+    its operator has to clean up after; `crds` map the definitions it brings to the version that we speak.
     """
 
     name: str
     title: str
-    chart: Chart
+    chart: Chart | Manifest
     release: str
     namespace: str
     workloads: tuple[WorkloadRef, ...]
     rivals: tuple[WorkloadRef, ...] = ()
     resource: str = ""
-    crds: tuple[str, ...] = ()
+    crds: Mapping[str, str] = field(default_factory=dict, hash=False)
+    template: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    needs: tuple[str, ...] = ()
+    signals: tuple[Signal, ...] = ()
+    objects: tuple[str, ...] = ()
+    own_namespace: bool = False
+    shared: bool = False
+
+    @property
+    def proofs(self) -> tuple[Signal, ...]:
+        """All that has to be proved, the definitions first."""
+        definitions = (Signal("customresourcedefinitions", name, Proof.ESTABLISHED) for name in self.crds)
+        return (*definitions, *self.signals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +114,7 @@ class ReleaseState:
     chart: str = ""
     chart_version: str = ""
     revision: int = 0
+    foreign: bool = False  # somebody else installed it
     values: dict[str, Any] = field(default_factory=dict, hash=False)
 
     @property

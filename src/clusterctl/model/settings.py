@@ -17,7 +17,6 @@ from clusterctl.model.names import check_names, nearest
 
 DEFAULT_REGION = "us-east-2"
 MIXES = ("ray", "slurm", "volcano", "mpi")
-AVAILABLE = ("ray",)
 
 _DURATION = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?")
 _WIDER = (("REGION", "REGIONS"), ("GPU_AZ", "AZS"), ("GPU_NODE_TYPE", "INSTANCE_TYPES"))  # one, and a list of them
@@ -72,6 +71,11 @@ class Settings(BaseModel):
     operators: Words = ("ray",)
     dlc_image: str = pins.RAY_TRAIN_IMAGE
     kuberay_version: str = pins.KUBERAY
+    volcano_version: str = pins.VOLCANO
+    mpi_operator_version: str = pins.MPI_OPERATOR
+    slinky_version: str = pins.SLINKY
+    cert_manager_version: str = pins.CERT_MANAGER
+    mariadb_operator_version: str = pins.MARIADB_OPERATOR
     ray_version: str = pins.RAY
     nvidia_device_plugin_version: str = pins.NVIDIA_DEVICE_PLUGIN
     efa_device_plugin_version: str = pins.EFA_DEVICE_PLUGIN
@@ -185,9 +189,5 @@ def _check_operators(settings: Settings) -> None:
             meant = nearest(name, MIXES)
             raise UsageError(
                 f"unknown operator {name!r} in --with",
-                hint=f"did you mean {meant}?" if meant else f"choose from {', '.join(AVAILABLE)}",
-            )
-        if name not in AVAILABLE:
-            raise UsageError(
-                f"operator {name!r} is not available in this version", hint=f"choose from {', '.join(AVAILABLE)}"
+                hint=f"did you mean {meant}?" if meant else f"choose from {', '.join(MIXES)}",
             )

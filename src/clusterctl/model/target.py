@@ -5,10 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from clusterctl.model.cluster import ClusterState, NodegroupState
-from clusterctl.model.kube import ReleaseState
+from clusterctl.model.kube import Component
 from clusterctl.model.leftovers import KEPT_UNLESS_PURGED, Findings, Resource
 
-RAY_RESOURCES = ("rayjobs.ray.io", "rayservices.ray.io", "rayclusters.ray.io")
+OPERATED = (  # kinds that have to go while their operators live
+    "rayjobs.ray.io", "rayservices.ray.io", "raycronjobs.ray.io", "rayclusters.ray.io",
+    "mpijobs.kubeflow.org", "jobs.batch.volcano.sh", "podgroups.scheduling.volcano.sh",
+    "nodesets.slinky.slurm.net", "loginsets.slinky.slurm.net", "restapis.slinky.slurm.net",
+    "accountings.slinky.slurm.net", "tokens.slinky.slurm.net", "controllers.slinky.slurm.net",
+    "mariadbs.k8s.mariadb.com",
+)  # fmt: skip
 LOAD_BALANCERS = "services"
 CLAIMS = "persistentvolumeclaims"
 
@@ -38,9 +44,9 @@ class Emptied:
 
 @dataclass(frozen=True, slots=True)
 class ReleasesLeft:
-    """The releases of ours that are still installed."""
+    """The components of ours that are still installed."""
 
-    releases: tuple[ReleaseState, ...] = ()
+    components: tuple[Component, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
+from clusterctl.model.kube import Component, Manifest
 from clusterctl.rendering.eksctl_config import ROLE_GPU, ROLE_SYSTEM
 from clusterctl.rendering.templates import render
 
@@ -33,9 +35,25 @@ def neuron_values(instance_types: Sequence[str], taints: Sequence[str] = ()) -> 
     )
 
 
-def kuberay_values() -> str:
-    """Values of the chart kuberay-operator."""
-    return render("manifests/kuberay/values.yaml.j2", **ROLE_SYSTEM)
+def component_values(component: Component) -> str:
+    """Values of any component, from its own template; nothing for one without."""
+    if not component.template:
+        return ""
+    roles = {**ROLE_SYSTEM, "gpu_role": ROLE_GPU["role"]}
+    return render(f"manifests/{component.template}", **roles, **component.facts)
+
+
+def parsed_component(component: Component, text: str) -> dict[str, Any]:
+    """What tells one installation of a component from another: a chart's values, or a manifest's fingerprint."""
+    if isinstance(component.chart, Manifest):
+        return {"fingerprint": hashlib.sha256(text.encode()).hexdigest()[:16]}
+    return parse_values(text)
+
+
+def wanted(component: Component) -> tuple[Component, str, dict[str, Any]]:
+    """A component with its values, as text and as what they are compared by."""
+    text = component_values(component)
+    return component, text, parsed_component(component, text)
 
 
 def parse_values(text: str) -> dict[str, Any]:

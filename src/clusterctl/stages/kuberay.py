@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import ClassVar
 
-from clusterctl.engine.actions import Plan
-from clusterctl.engine.components import Wanted, as_installed, observe_component, plan_component, unsettled
+from clusterctl.engine.components import Wanted
+from clusterctl.engine.operators import OperatorStage
 from clusterctl.engine.outputs import Outputs
 from clusterctl.model.cluster import ClusterState
-from clusterctl.model.components import KuberayState, kuberay
-from clusterctl.model.settings import Settings
-from clusterctl.ports import KubeReader, ReleaseReader
-from clusterctl.rendering.values import kuberay_values, parse_values
+from clusterctl.model.components import KuberayState
+from clusterctl.model.operators import kuberay, volcano
+from clusterctl.rendering.values import wanted
 
 
 @dataclass(frozen=True, slots=True)
-class KuberayStage:
-    """Installs KubeRay and waits until its operator runs."""
+class KuberayStage(OperatorStage):
+    """Installs KubeRay; with Volcano as its scheduler where that is asked for, or there already."""
 
-    settings: Settings
-    kube: KubeReader
-    releases: ReleaseReader
-    name: str = "kuberay"
-    requires: tuple[type, ...] = (ClusterState,)
-    provides: type[KuberayState] = KuberayState
-    patience_s: float = 10 * 60
+    name: ClassVar[str] = "kuberay"
+    provides: ClassVar[type[KuberayState]] = KuberayState
 
-    def observe(self, inputs: Outputs) -> KuberayState:
-        access, values = inputs[ClusterState].access, kuberay_values()
-        wanted = Wanted(kuberay(self.settings), values, parse_values(values))
-        return KuberayState(access, observe_component(access, wanted, self.kube, self.releases))
-
-    def plan(self, inputs: Outputs, observed: KuberayState) -> Plan:
-        return plan_component(observed.access, observed.operator)
-
-    def waiting_for(self, inputs: Outputs, observed: KuberayState) -> str:
-        return unsettled((observed.operator,))
-
-    def expect(self, inputs: Outputs, observed: KuberayState) -> KuberayState:
-        return replace(observed, operator=as_installed(observed.operator))
+    def describe(self, inputs: Outputs) -> tuple[Wanted, ...]:
+        gangs = self.has(inputs[ClusterState].access, "volcano", volcano(self.settings))
+        return (Wanted(*wanted(kuberay(self.settings, gangs=gangs))),)

@@ -25,7 +25,7 @@ from clusterctl.model.standing import Standing, describe, nodegroup_standing
 from clusterctl.model.target import (
     CLAIMS,
     LOAD_BALANCERS,
-    RAY_RESOURCES,
+    OPERATED,
     ClusterLeft,
     Emptied,
     NodegroupLeft,
@@ -44,7 +44,7 @@ from clusterctl.ports import (
 )
 
 # claims hold data: they go only when that is asked for, and their volumes are listed otherwise
-_WORKLOADS = (*RAY_RESOURCES, LOAD_BALANCERS)
+_WORKLOADS = (*OPERATED, LOAD_BALANCERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,8 @@ class EmptiedStage:
     def with_claims(self) -> EmptiedStage:
         return replace(self, resources=(*self.resources, CLAIMS))
 
-    def only_ray(self) -> EmptiedStage:
-        return replace(self, resources=RAY_RESOURCES)
+    def only(self, resources: tuple[str, ...]) -> EmptiedStage:
+        return replace(self, resources=resources)
 
     def without_objects(self) -> EmptiedStage:
         return replace(self, resources=())
@@ -113,15 +113,14 @@ class ReleasesGoneStage:
         if not emptied.reachable:
             return ReleasesLeft()
         access = emptied.cluster.access
-        states = (self.releases.release(access, one.release, one.namespace) for one in self.components)
-        return ReleasesLeft(tuple(one for one in states if one.exists))
+        return ReleasesLeft(tuple(one for one in self.components if self.releases.release(access, one).exists))
 
     def plan(self, inputs: Outputs, observed: ReleasesLeft) -> Plan:
         cluster = inputs[Emptied].cluster
         if not cluster.ours and not self.named:
             return ()
         access = cluster.access
-        return tuple(RemoveRelease(access, one.name, one.namespace) for one in observed.releases)
+        return tuple(RemoveRelease(access, one) for one in observed.components)
 
     def waiting_for(self, inputs: Outputs, observed: ReleasesLeft) -> str:
         return ""

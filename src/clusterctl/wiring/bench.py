@@ -45,7 +45,8 @@ from clusterctl.wiring.publishing import publish
 from clusterctl.wiring.tools import Tools, build_tools
 from clusterctl.wiring.world import World, open_world
 
-DEPLOY = ("probe", "cluster", "nodegroup", "plugins", "kuberay", "verify")
+DEPLOY = ("probe", "cluster", "nodegroup", "plugins", "volcano", "kuberay", "mpi", "slinky", "verify")
+STAGES_OF = {"ray": "kuberay", "slurm": "slinky", "volcano": "volcano", "mpi": "mpi"}  # what --with names
 AnyStage = Stage[Any]
 
 
@@ -143,6 +144,12 @@ class Bench:
 
     def _record(self, document: Mapping[str, Any]) -> RunRecord:
         return self.recording.record(self.ask.command, self.run, self.world.name, document)
+
+    @property
+    def deployment(self) -> tuple[str, ...]:
+        """The stages of deploy-all: those of the operators that were asked for, and all that are no operator's."""
+        left_out = {stage for name, stage in STAGES_OF.items() if name not in self.settings.operators}
+        return tuple(name for name in DEPLOY if name not in left_out)
 
     def preview(self, wanted: Sequence[str]) -> tuple[StagePlan, ...]:
         preview = self._pipeline(wanted, _ignore).preview(self.outputs)

@@ -22,22 +22,28 @@ from clusterctl.adapters.journal_file import JournalFile
 from clusterctl.adapters.kubeconfig import KubeconfigFiles
 from clusterctl.adapters.kubectl import Kubectl
 from clusterctl.adapters.kubesession import KubeSession
+from clusterctl.adapters.manifests import Manifests
 from clusterctl.adapters.placement_file import PlacementFile
 from clusterctl.adapters.process import EKSCTL, HELM, KUBECTL, Tool
+from clusterctl.adapters.releases import ComponentReleases
 from clusterctl.engine.building import ClusterBuilder
 from clusterctl.engine.executor import Executor, Hands
 from clusterctl.engine.launching import NodegroupLauncher
 from clusterctl.engine.probing import ProbeLedger
+from clusterctl.engine.readiness import Readiness
 from clusterctl.engine.removal import Remover
 from clusterctl.engine.stage import Stage
-from clusterctl.model.components import efa, kuberay, neuron, nvidia
+from clusterctl.model.components import VolcanoState, efa, neuron, nvidia
+from clusterctl.model.operators import OPERATORS, installed_by
 from clusterctl.model.run import RunContext
 from clusterctl.model.settings import Settings
 from clusterctl.stages.cluster import ClusterStage
 from clusterctl.stages.kuberay import KuberayStage
+from clusterctl.stages.mpi import MpiStage
 from clusterctl.stages.nodegroup import NodegroupStage
 from clusterctl.stages.plugins import PluginsStage
 from clusterctl.stages.probe import ProbeStage, Readers
+from clusterctl.stages.slinky import SlinkyStage
 from clusterctl.stages.teardown import (
     ClusterGoneStage,
     EmptiedStage,
@@ -46,6 +52,7 @@ from clusterctl.stages.teardown import (
     ReleasesGoneStage,
 )
 from clusterctl.stages.verify import VerifyStage
+from clusterctl.stages.volcano import VolcanoStage
 from clusterctl.wiring.world import World, patient_sleep
 
 
@@ -59,7 +66,7 @@ class Tools:
     leftovers: LeftoverSearch
     marks: MarkSearch
     kube: Kubectl
-    helm: Helm
+    releases: ComponentReleases
     kubeconfig: KubeconfigFiles
     executor: Executor
     ledger: ProbeLedger
@@ -69,32 +76,39 @@ class Tools:
     programs: tuple[Tool, ...]
 
     def stages(self, settings: Settings, expect_nodes: int | None) -> tuple[Stage[Any], ...]:
-        """The stages of a deployment, in order."""
+        """The stages of a deployment, in order. Who can schedule by Volcano comes after it where both are asked for."""
+        gangs = (VolcanoState,) if "volcano" in settings.operators else ()
         return (
             ProbeStage(self.readers, self.ledger, self.clock),
             ClusterStage(self.clusters, self.kubeconfig),
             NodegroupStage(self.clusters),
-            PluginsStage(settings, self.kube, self.helm),
-            KuberayStage(settings, self.kube, self.helm),
+            PluginsStage(settings, self.kube, self.releases),
+            VolcanoStage(settings, self.kube, self.releases),
+            KuberayStage(settings, self.kube, self.releases, after=gangs),
+            MpiStage(settings, self.kube, self.releases, after=gangs),
+            SlinkyStage(settings, self.kube, self.releases),
             VerifyStage(self.kube, expect_nodes),
         )
 
     def removal(self, settings: Settings, wanted: str, *, purge: bool) -> tuple[Stage[Any], ...]:
         """The stages that undo: all of a teardown, or those of one stage's name."""
-        components = (kuberay(settings), nvidia(settings), efa(settings), neuron(settings))
-        plugins = components[1:]
+        plugins = (nvidia(settings), efa(settings), neuron(settings))
+        operators = {name: installed_by(name, settings) for name in OPERATORS}
+        components = (*(one for chain in operators.values() for one in chain), *plugins)
         empty = EmptiedStage(self.clusters, self.kube)
         empty = empty.with_claims() if purge else empty
         group = NodegroupGoneStage(self.clusters)
         chosen: dict[str, tuple[Stage[Any], ...]] = {
-            "plugins": (empty.without_objects(), ReleasesGoneStage(self.helm, plugins, named=True)),
-            "kuberay": (empty.only_ray(), ReleasesGoneStage(self.helm, components[:1], named=True)),
-            "nodegroup": (empty.without_objects(), ReleasesGoneStage(self.helm, ()), group),
-            "keep-cluster": (empty, ReleasesGoneStage(self.helm, components), group),
+            "plugins": (empty.without_objects(), ReleasesGoneStage(self.releases, plugins, named=True)),
+            "nodegroup": (empty.without_objects(), ReleasesGoneStage(self.releases, ()), group),
+            "keep-cluster": (empty, ReleasesGoneStage(self.releases, components), group),
         }
+        for name, chain in operators.items():
+            resources = tuple(kind for one in chain for kind in one.objects)
+            chosen[name] = (empty.only(resources), ReleasesGoneStage(self.releases, chain, named=True))
         everything = (
             empty,
-            ReleasesGoneStage(self.helm, components),
+            ReleasesGoneStage(self.releases, components),
             group,
             ClusterGoneStage(self.clusters),
             LeftoversGoneStage(
@@ -115,6 +129,7 @@ def build_tools(world: World, clock: RunClock, run: RunContext, placement: Place
     session = KubeSession(tokens.exec_credential, home / "kube", patient_sleep)
     kube = Kubectl(kubectl, session)
     helm = Helm(helm_tool, session, world.charts, kube)
+    releases = ComponentReleases(helm, Manifests(kubectl, session, world.charts, kube))
     clusters, writer = AwsClusterReader(aws), AwsWriterClient(aws)
     journal = JournalFile(placement.path.with_name(placement.path.name + ".journal"), clock, run.run_id)
     driver = EksctlTool(eksctl, private_folder(home) / "eksctl.kubeconfig")
@@ -129,8 +144,9 @@ def build_tools(world: World, clock: RunClock, run: RunContext, placement: Place
         launcher=NodegroupLauncher(driver, clusters, clock),
         remover=Remover(driver, clusters, writer, clock),
         aws=writer,
-        releases=helm,
+        releases=releases,
         kube=kube,
+        readiness=Readiness(kube, clock),
         kubeconfig=kubeconfig,
         placement=placement,
         journal=journal,
@@ -142,7 +158,7 @@ def build_tools(world: World, clock: RunClock, run: RunContext, placement: Place
         leftovers=LeftoverSearch(aws),
         marks=MarkSearch(aws),
         kube=kube,
-        helm=helm,
+        releases=releases,
         kubeconfig=kubeconfig,
         executor=Executor(hands),
         ledger=ledger,

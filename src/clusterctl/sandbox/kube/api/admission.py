@@ -1,7 +1,7 @@
 """Admission webhooks: who would be called, and the refusal when nobody can answer.
 
 No webhook is called, as its pods are simulated; one whose service has ready endpoints agrees. What hurts is kept:
-a fail-closed webhook without ready endpoints refuses every write it covers.
+a fail-closed webhook without ready endpoints, or whose authority nobody has written yet, refuses what it covers.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from clusterctl.sandbox.kube.api.store import Store
 
 _GROUP = "admissionregistration.k8s.io"
+UNTRUSTED = "tls: failed to verify certificate: x509: certificate signed by unknown authority"
 _CONFIGURATIONS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
 
 
@@ -70,6 +71,8 @@ class Admission:
             raise _failed(webhook, service, f'service "{name}" not found')
         if not self._has_ready_endpoint(namespace, name):
             raise _failed(webhook, service, f'no endpoints available for service "{name}"')
+        if not webhook["clientConfig"].get("caBundle"):
+            raise _failed(webhook, service, UNTRUSTED)
 
     def _has_ready_endpoint(self, namespace: str, service: str) -> bool:
         endpoints = self.store.find(("", "endpoints"), namespace, service) or {}

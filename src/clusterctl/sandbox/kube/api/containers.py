@@ -71,8 +71,10 @@ class Containers:
         state.notify()
 
     def answer(self, pod: Object, pattern: re.Pattern[str], outcome: Outcome) -> None:
-        """The newest answer that matches is given first."""
-        self.of(pod).answers.insert(0, (pattern, outcome))
+        """The newest answer that matches is given first; one to the same pattern takes the older one's place."""
+        state = self.of(pod)
+        others = [one for one in state.answers if one[0].pattern != pattern.pattern]
+        state.answers = [(pattern, outcome), *others]
 
     def run(self, pod: Object, words: Sequence[str], stdin: bytes) -> Outcome:
         """What a command gives: a canned answer, or that of a small emulated shell."""

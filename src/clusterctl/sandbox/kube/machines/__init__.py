@@ -59,6 +59,7 @@ def _controllers(
     from clusterctl.sandbox.kube.machines.faults import FaultBook
     from clusterctl.sandbox.kube.machines.jobs import Jobs
     from clusterctl.sandbox.kube.machines.kubelets import Kubelets
+    from clusterctl.sandbox.kube.machines.operators import Operators
     from clusterctl.sandbox.kube.machines.podagent import PodAgent
     from clusterctl.sandbox.kube.machines.replicasets import ReplicaSets
     from clusterctl.sandbox.kube.machines.scheduler import Scheduler
@@ -77,4 +78,5 @@ def _controllers(
         Jobs(cluster),
         Claims(cluster),
         Services(cluster, balancers or NamesOnly(access.region)),
+        Operators(cluster),
     ]

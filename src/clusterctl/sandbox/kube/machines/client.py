@@ -109,6 +109,13 @@ class KubeClient:
         with suppress(ApiError):
             await self.call("POST", f"/sandbox/pods/{meta['namespace']}/{meta['name']}/log", body)
 
+    async def set_answer(self, pod: Obj, match: str, stdout: str) -> None:
+        """What a command gives in this pod from now on, where the API emulates commands."""
+        if self._access.emulates_pods:
+            meta = pod["metadata"]
+            body = {"match": match, "stdout": stdout}
+            await self.call("POST", f"/sandbox/pods/{meta['namespace']}/{meta['name']}/exec", body)
+
     async def watch(self, kind: Kind, version: str) -> AsyncIterator[tuple[str, Obj]]:
         """Changes after a resource version. Ends when the server closes; raises ApiError (410 when too old)."""
         query = {"watch": "true", "resourceVersion": version, "allowWatchBookmarks": "true"}

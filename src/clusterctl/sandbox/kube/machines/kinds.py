@@ -36,6 +36,7 @@ NODE = Kind("", "v1", "nodes", "Node", namespaced=False)
 NAMESPACE = Kind("", "v1", "namespaces", "Namespace", namespaced=False)
 POD = Kind("", "v1", "pods", "Pod")
 SERVICE = Kind("", "v1", "services", "Service")
+CONFIG_MAP = Kind("", "v1", "configmaps", "ConfigMap")
 SECRET = Kind("", "v1", "secrets", "Secret")
 ENDPOINTS = Kind("", "v1", "endpoints", "Endpoints")
 EVENT = Kind("", "v1", "events", "Event")
@@ -49,6 +50,14 @@ JOB = Kind("batch", "v1", "jobs", "Job")
 ENDPOINT_SLICE = Kind("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice")
 STORAGE_CLASS = Kind("storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False)
 CSI_DRIVER = Kind("storage.k8s.io", "v1", "csidrivers", "CSIDriver", namespaced=False)
+VALIDATING_WEBHOOKS = Kind(
+    "admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration",
+    namespaced=False,
+)  # fmt: skip
+MUTATING_WEBHOOKS = Kind(
+    "admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration",
+    namespaced=False,
+)  # fmt: skip
 CUSTOM_RESOURCE = Kind(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
 )
