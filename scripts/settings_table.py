@@ -45,6 +45,7 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "mpi_operator_version": ("", "version of the MPI operator's manifest"),
     "slinky_version": ("", "version of Slinky's charts"),
     "cert_manager_version": ("", "chart version of cert-manager, which Slinky needs"),
+    "ebs_csi_driver_version": ("", "chart version of the EBS CSI driver, for Slurm's state and accounting"),
     "mariadb_operator_version": ("", "chart version of the MariaDB operator, for Slurm's accounting"),
     "ray_version": ("", "Ray version of the training image"),
     "nvidia_device_plugin_version": ("", "chart version of NVIDIA's device plugin"),

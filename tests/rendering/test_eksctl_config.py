@@ -60,6 +60,7 @@ def test_the_cluster_is_accepted_and_complete(accepted: Accepted) -> None:
                 "minSize": 2,
                 "maxSize": 2,
                 "privateNetworking": True,
+                "iam": {"withAddonPolicies": {"ebs": True}},
                 "volumeType": "gp3",
                 "volumeSize": 100,
                 "labels": {"role": "system"},

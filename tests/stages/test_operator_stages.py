@@ -21,7 +21,6 @@ from clusterctl.stages.volcano import VolcanoStage
 from local_kube import eventually, running_cluster
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(600)]
-EBS_DRIVER = "{apiVersion: storage.k8s.io/v1, kind: CSIDriver, metadata: {name: ebs.csi.aws.com}, spec: {}}"
 ALL = Settings(operators=("ray", "slurm", "volcano", "mpi"))
 
 
@@ -63,7 +62,6 @@ class Operators(Bench):
 def operators(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operators]:
     with running_cluster(tmp_path_factory.mktemp("operators")) as cluster:
         bench = Operators(cluster)
-        cluster.kubectl.apply(cluster.access, EBS_DRIVER)
         planned = bench.plan()
         bench.run(bench.plugins)
         first = bench.run()
@@ -75,6 +73,7 @@ def test_the_plan_names_every_part_in_order_and_waits_for_what_others_stand_on(o
     planned: dict[str, list[str]] = operators.events[0]
     assert list(planned).index("volcano") < list(planned).index("kuberay")
     assert planned["slinky"] == [
+        "install EBS CSI driver (aws-ebs-csi-driver 2.64.0): not installed",
         "install cert-manager (cert-manager v1.21.1): not installed",
         "install Slinky definitions (slurm-operator-crds 1.2.3): not installed",
         "wait for cert-manager to serve",
@@ -84,6 +83,7 @@ def test_the_plan_names_every_part_in_order_and_waits_for_what_others_stand_on(o
         "wait for MariaDB definitions to serve",
         "install MariaDB operator (mariadb-operator 26.6.0): not installed",
         "wait for MariaDB operator to serve",
+        "wait for EBS CSI driver to serve",
         "install Slurm's database (slurm-database 1): not installed",
         "wait for Slinky operator to serve",
         "wait for Slurm's database to serve",

@@ -76,8 +76,9 @@ class Component:
 
     `template`, filled with `facts`, gives its values. `needs` are the components that have to serve before it is
     installed. `rivals` do the same job and come from elsewhere: they go before ours comes. A `shared` one is used as it
-    is where somebody has it already. `resource` is what a device plugin makes nodes offer. `objects` are the kinds that
-    its operator has to clean up after; `crds` map the definitions it brings to the version that we speak.
+    is where somebody has it already. `resource` is what a device plugin makes nodes offer.
+    `objects` are the kinds that its operator has to clean up after, and it stays while there is anything of the kinds
+    in `users`. `crds` map the definitions it brings to the version that we speak.
     """
 
     name: str
@@ -95,6 +96,7 @@ class Component:
     signals: tuple[Signal, ...] = ()
     objects: tuple[str, ...] = ()
     own_namespace: bool = False
+    users: tuple[str, ...] = ()
     shared: bool = False
 
     @property

@@ -60,6 +60,7 @@ def volcano(settings: Settings) -> Component:
         template="volcano/values.yaml.j2",
         signals=tuple(Signal(kind, f"volcano-admission-service-{hook}", Proof.CALLABLE) for kind, hook in hooks),
         objects=("jobs.batch.volcano.sh", "podgroups.scheduling.volcano.sh"),
+        users=("jobs.batch.volcano.sh", "podgroups.scheduling.volcano.sh"),
         own_namespace=True,
     )
 
@@ -96,6 +97,7 @@ def cert_manager(settings: Settings) -> Component:
         crds={"certificates.cert-manager.io": "v1", "issuers.cert-manager.io": "v1"},
         template="cert-manager/values.yaml.j2",
         signals=(Signal(VALIDATING, hook, Proof.CALLABLE), Signal(MUTATING, hook, Proof.CALLABLE)),
+        users=("certificates.cert-manager.io", "issuers.cert-manager.io", "clusterissuers.cert-manager.io"),
         own_namespace=True,
         shared=True,
     )
@@ -135,6 +137,7 @@ class SlurmNodes:
 def slinky(settings: Settings, nodes: SlurmNodes) -> tuple[Component, ...]:
     """Slurm on Kubernetes, in the order in which its parts stand on each other."""
     return (
+        ebs_csi(settings),
         cert_manager(settings),
         _slurm_definitions(settings),
         _slurm_operator(settings),
@@ -154,6 +157,27 @@ def installed_by(stage: str, settings: Settings) -> tuple[Component, ...]:
     return ({"kuberay": kuberay, "mpi": mpi, "volcano": volcano}[stage](settings),)
 
 
+def ebs_csi(settings: Settings) -> Component:
+    """The driver of EBS volumes; EKS has it as an add-on too, and whoever brought it, it is used as it is."""
+    space = "kube-system"
+    return Component(
+        name="ebs-csi",
+        title="EBS CSI driver",
+        chart=Chart(
+            "https://kubernetes-sigs.github.io/aws-ebs-csi-driver",
+            "aws-ebs-csi-driver",
+            settings.ebs_csi_driver_version,
+        ),
+        release="aws-ebs-csi-driver",
+        namespace=space,
+        workloads=(WorkloadRef("Deployment", space, "ebs-csi-controller"),),
+        template="ebs-csi/values.yaml.j2",
+        facts={"cluster": settings.cluster_name},
+        users=("persistentvolumes",),
+        shared=True,
+    )
+
+
 def _slurm_chart(settings: Settings, name: str) -> Chart:
     return Chart("oci://ghcr.io/slinkyproject/charts", name, settings.slinky_version)
 
@@ -167,6 +191,7 @@ def _slurm_definitions(settings: Settings) -> Component:
         namespace="slinky",
         workloads=(),
         crds={f"{kind}.slinky.slurm.net": "v1beta1" for kind in _SLINKY_KINDS},
+        users=tuple(f"{kind}.slinky.slurm.net" for kind in _SLINKY_KINDS),
     )
 
 
@@ -201,6 +226,7 @@ def _mariadb(settings: Settings) -> tuple[Component, Component]:
         namespace=space,
         workloads=(),
         crds=_MARIADB_CRDS,
+        users=tuple(_MARIADB_CRDS),
         shared=True,
     )
     operator = Component(
@@ -215,6 +241,7 @@ def _mariadb(settings: Settings) -> tuple[Component, Component]:
         template="mariadb-operator/values.yaml.j2",
         needs=(definitions.name,),
         signals=(Signal(VALIDATING, f"{name}-webhook", Proof.CALLABLE),),
+        users=tuple(_MARIADB_CRDS),
         own_namespace=True,
         shared=True,
     )
@@ -232,7 +259,7 @@ def _slurm_database() -> Component:
         workloads=(),
         template="slurm-database/resources.yaml.j2",
         facts={"namespace": SLURM_NAMESPACE, "storage_class": STORAGE_CLASS},
-        needs=("mariadb-operator",),
+        needs=("mariadb-operator", "ebs-csi"),
         signals=(Signal("mariadbs.k8s.mariadb.com", "mariadb", Proof.READY, SLURM_NAMESPACE),),
         objects=tuple(_MARIADB_CRDS),
     )

@@ -75,6 +75,7 @@ class Settings(BaseModel):
     mpi_operator_version: str = pins.MPI_OPERATOR
     slinky_version: str = pins.SLINKY
     cert_manager_version: str = pins.CERT_MANAGER
+    ebs_csi_driver_version: str = pins.EBS_CSI_DRIVER
     mariadb_operator_version: str = pins.MARIADB_OPERATOR
     ray_version: str = pins.RAY
     nvidia_device_plugin_version: str = pins.NVIDIA_DEVICE_PLUGIN
