@@ -106,20 +106,20 @@ class Executor:
                 hands.remover.resource(resource, tell)
             case MoveExpiry(region=region, resources=resources, expires_at=moment):
                 hands.aws.tag(region, resources, {TAG_EXPIRES: moment})
-            case AwaitComponent(access=access, component=component):
-                hands.readiness.wait(access, component, tell)
             case _:
-                self._perform_in_cluster(action)
+                self._perform_in_cluster(action, tell)
 
     def _perform_in_cluster(
         self,
         action: WriteKubeconfig
         | InstallRelease
+        | AwaitComponent
         | RemoveRelease
         | ApplyManifests
         | DeleteWorkload
         | DeleteObjects
         | ForgetCluster,
+        tell: Tell,
     ) -> None:
         hands = self._hands
         match action:
@@ -127,6 +127,8 @@ class Executor:
                 self._remember_kubeconfig(hands.kubeconfig.write(access))
             case InstallRelease(access=access, component=component, values=values):
                 hands.releases.install(access, component, values)
+            case AwaitComponent(access=access, component=component):
+                hands.readiness.wait(access, component, tell)
             case RemoveRelease(access=access, component=component):
                 hands.releases.uninstall(access, component)
             case ApplyManifests(access=access, manifests=manifests):
