@@ -149,6 +149,9 @@ class KubeWriter(Protocol):
     def apply(self, access: KubeAccess, manifests: str) -> None: ...
     def delete(self, access: KubeAccess, ref: WorkloadRef) -> None: ...
     def delete_all(self, access: KubeAccess, resource: str, selector: str = "") -> None: ...
+    def delete_named(self, access: KubeAccess, resource: str, name: str) -> None:
+        """Delete one object without a namespace and see it gone. Raises LeftoversError with what holds it."""
+
     def remove(self, access: KubeAccess, manifests: str) -> None:
         """Delete these objects; fine where some are gone, or their kind is."""
 

@@ -41,6 +41,7 @@ ACTIONS: tuple[tuple[Action, str, str], ...] = (  # the action, the hand that do
     (actions.RemoveRelease(ACCESS, kuberay(Settings())), "releases.uninstall", "-"),
     (actions.ApplyManifests(ACCESS, "a job", SECRET), "kube.apply", "~"),
     (actions.DeleteWorkload(ACCESS, WorkloadRef("DaemonSet", "kube-system", "efa"), "a rival"), "kube.delete", "-"),
+    (actions.DeleteNamed(ACCESS, "namespaces", "volcano-system"), "kube.delete_named", "-"),
     (actions.DeleteObjects(ACCESS, "services"), "kube.delete_all", "-"),
     (actions.RemoveResource(VOLUME), "remover.resource", "-"),
     (actions.MoveExpiry(*WHERE, "2026-12-01T12:00:00+00:00", ("i-1",)), "aws.tag", "~"),

@@ -9,13 +9,20 @@ from typing import Any, cast
 import pytest
 from test_plugins_stage import Bench, NoJournal
 
+from clusterctl.engine.components import Wanted
 from clusterctl.engine.executor import Executor, Hands
+from clusterctl.engine.outputs import Outputs
 from clusterctl.engine.pipeline import Pipeline, RunResult
 from clusterctl.engine.readiness import Readiness
+from clusterctl.model.cluster import ClusterState
 from clusterctl.model.components import VolcanoState
+from clusterctl.model.operators import installed_by, kuberay, mpi
 from clusterctl.model.settings import Settings
+from clusterctl.model.target import Emptied, OperatorLeft
+from clusterctl.rendering.values import wanted
 from clusterctl.stages.kuberay import KuberayStage
 from clusterctl.stages.mpi import MpiStage
+from clusterctl.stages.operator_removal import OperatorGoneStage
 from clusterctl.stages.slinky import SlinkyStage
 from clusterctl.stages.volcano import VolcanoStage
 from local_kube import eventually, running_cluster
@@ -50,6 +57,18 @@ class Operators(Bench):
 
     def run(self, *stages: Any) -> RunResult:
         result = self.pipeline(*stages).apply(self.inputs())
+        if result.error:
+            raise result.error
+        return result
+
+    def remove(self, stage: str) -> RunResult:
+        access = self.cluster.access
+        target = ClusterState("us-east-2", "training", "ACTIVE", endpoint=access.endpoint,
+                              certificate_authority=access.certificate_authority)  # fmt: skip
+        without = tuple(Wanted(*wanted(one(self.settings))) for one in (kuberay, mpi)) if stage == "volcano" else ()
+        chain = installed_by(stage, self.settings)
+        gone = OperatorGoneStage(self.cluster.kubectl, self.cluster.releases, chain, without)
+        result = self.pipeline(gone).apply(Outputs().with_value(Emptied(target)))
         if result.error:
             raise result.error
         return result
@@ -118,3 +137,32 @@ def test_kuberay_and_mpi_schedule_by_volcano(operators: Operators) -> None:
     assert "--batch-scheduler=volcano" in ray
     assert "--gang-scheduling=volcano" in mpi
     assert "mpioperator/mpi-operator:0.8.2" in mpi
+
+
+def test_volcano_goes_alone_and_those_who_scheduled_by_it_go_on_without(operators: Operators) -> None:
+    result = operators.remove("volcano")
+    ray = operators.kubectl("get", "deployment", "kuberay-operator", "--namespace", "kuberay-system", "-o", "json")
+    assert "--batch-scheduler" not in ray
+    assert result.stages[0].actions[0].startswith("install KubeRay operator")
+    assert "volcano" not in operators.kubectl("get", "crds,namespaces,validatingwebhookconfigurations", "-o", "name")
+    assert operators.remove("volcano").stages[0].status == "unchanged"
+
+
+def test_slurm_goes_in_reverse_and_what_holds_data_stays_with_a_reason(operators: Operators) -> None:
+    keys = operators.kubectl("get", "secret", "slurm-auth-slurm", "--namespace", "slurm", "-o", "jsonpath={.data}")
+    result = operators.remove("slinky")
+    assert result.stages[0].actions[0] == "uninstall Slurm (slurm in slurm)"
+    kept = {one.name: one.why for one in result.outputs[OperatorLeft].kept}
+    assert kept["ebs-csi"] == "EBS CSI driver is needed by 2 persistentvolumes"
+    assert "persistentvolumeclaim statesave-slurm-controller-0" in kept["namespace slurm"]
+    names = operators.kubectl("get", "crds,namespaces,mutatingwebhookconfigurations", "-o", "name")
+    assert [word for word in ("slinky", "mariadb", "cert-manager") if word in names] == []
+    again = operators.kubectl("get", "secret", "slurm-auth-slurm", "--namespace", "slurm", "-o", "jsonpath={.data}")
+    assert again == keys
+
+
+def test_the_ray_and_mpi_operators_leave_nothing(operators: Operators) -> None:
+    operators.remove("kuberay")
+    operators.remove("mpi")
+    names = operators.kubectl("get", "crds,namespaces,clusterroles,clusterrolebindings", "-o", "name")
+    assert [word for word in ("ray", "mpi", "kubeflow") if word in names] == []

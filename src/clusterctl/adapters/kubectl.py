@@ -10,8 +10,8 @@ from clusterctl.adapters import kubeobjects
 from clusterctl.adapters.kubeobjects import NODE_LINES
 from clusterctl.adapters.kubesession import KubeSession
 from clusterctl.adapters.process import Tool
-from clusterctl.errors import ToolFailedError
-from clusterctl.model.kube import KubeAccess, Signal, WorkloadRef, WorkloadState
+from clusterctl.errors import LeftoversError, ToolFailedError
+from clusterctl.model.kube import KubeAccess, Proof, Signal, WorkloadRef, WorkloadState
 from clusterctl.model.verification import NodeFacts
 
 REQUEST_TIMEOUT = "--request-timeout=30s"
@@ -100,6 +100,23 @@ class Kubectl:
         except ToolFailedError as problem:
             if not _unknown_kind(problem):
                 raise
+
+    def delete_named(self, access: KubeAccess, resource: str, name: str) -> None:
+        """Delete one object without a namespace and see it gone. Raises LeftoversError with what holds it."""
+        try:
+            self._delete(access, resource, name)
+        except ToolFailedError as problem:
+            if _unknown_kind(problem):
+                return
+            if "timed out waiting" not in problem.output:
+                raise
+            signal = Signal(resource, name, Proof.READY)
+            found = self._found(access, "", (signal,)).get(signal)
+            if found is not None:
+                raise LeftoversError(
+                    f"{resource.removesuffix('s')} {name} does not go: {kubeobjects.held_by(found)}",
+                    hint=f"remove what it waits for, then run this again: kubectl get {resource} {name} -o yaml",
+                ) from problem
 
     def remove(self, access: KubeAccess, manifests: str) -> None:
         """Delete these objects; fine where some are gone, or their kind is."""

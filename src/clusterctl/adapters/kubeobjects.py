@@ -90,6 +90,16 @@ def pod_problem(pod: Json) -> PodProblem | None:
     return PodProblem(name, node, status.get("reason") or status.get("phase", "Pending"), status.get("message", ""))
 
 
+def held_by(found: Json) -> str:
+    """Why an object that was deleted is still there, in the words of its conditions or finalizers."""
+    conditions = (found.get("status") or {}).get("conditions") or ()
+    stuck = ("NamespaceFinalizersRemaining", "NamespaceContentRemaining", "NamespaceDeletionContentFailure",
+             "NamespaceDeletionDiscoveryFailure")  # fmt: skip
+    said = [one["message"] for kind in stuck for one in conditions if one["type"] == kind and one["status"] == "True"]
+    finalizers = ", ".join(found["metadata"].get("finalizers") or ())
+    return "; ".join(said) or (f"its finalizers {finalizers} are not done" if finalizers else "nobody says why")
+
+
 def _stopped(container: Json) -> tuple[str, str] | None:
     """The reason and message of a container that waits or has ended badly."""
     state = container.get("state") or {}

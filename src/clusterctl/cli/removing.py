@@ -76,14 +76,16 @@ def _plan_text(bench: Bench, removal: Removal) -> list[str]:
 
 def _document(command: str, result: RunResult) -> dict[str, Any]:
     from clusterctl.engine.documents import stage_document
-    from clusterctl.model.documents import remains_document
-    from clusterctl.model.target import Remains
+    from clusterctl.model.documents import kept_documents, remains_document
+    from clusterctl.model.target import OperatorLeft, Remains
 
     stages = [stage_document(stage) for stage in result.stages]
     deleted = [line for stage in stages for line in stage["actions"]]
     searched = Remains in result.outputs
     remains = remains_document(result.outputs[Remains] if searched else Remains())
     document = {"schema": schema(command), "ok": result.error is None, "deleted": deleted, **remains}
+    if OperatorLeft in result.outputs:
+        document["kept"] = [*document["kept"], *kept_documents(result.outputs[OperatorLeft])]
     document |= {"searched": searched, "stages": stages}
     if result.error is not None:
         error = as_error(result.error)

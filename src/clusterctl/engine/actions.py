@@ -226,6 +226,19 @@ class DeleteWorkload:
 
 
 @dataclass(frozen=True, slots=True)
+class DeleteNamed:
+    """One object without a namespace of its own: a definition that nobody uses, a namespace that holds nothing."""
+
+    effect: ClassVar[Effect] = Effect.DESTROY
+    access: KubeAccess
+    resource: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"delete {self.resource.removesuffix('s')} {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
 class DeleteObjects:
     effect: ClassVar[Effect] = Effect.DESTROY
     access: KubeAccess
@@ -289,6 +302,7 @@ Action = (
     | RemoveRelease
     | ApplyManifests
     | DeleteWorkload
+    | DeleteNamed
     | DeleteObjects
     | RemoveResource
     | MoveExpiry

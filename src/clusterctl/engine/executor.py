@@ -17,6 +17,7 @@ from clusterctl.engine.actions import (
     CreateCluster,
     CreateNodegroup,
     DeleteCluster,
+    DeleteNamed,
     DeleteNodegroup,
     DeleteObjects,
     DeleteWorkload,
@@ -117,6 +118,7 @@ class Executor:
         | RemoveRelease
         | ApplyManifests
         | DeleteWorkload
+        | DeleteNamed
         | DeleteObjects
         | ForgetCluster,
         tell: Tell,
@@ -135,6 +137,8 @@ class Executor:
                 hands.kube.apply(access, manifests)
             case DeleteWorkload(access=access, ref=ref):
                 hands.kube.delete(access, ref)
+            case DeleteNamed(access=access, resource=resource, name=name):
+                hands.kube.delete_named(access, resource, name)
             case DeleteObjects(access=access, resource=resource, selector=selector):
                 hands.kube.delete_all(access, resource, selector)
             case ForgetCluster(region=region, cluster=cluster):

@@ -7,7 +7,7 @@ from typing import Any
 
 from clusterctl.model.capacity import Candidate
 from clusterctl.model.leftovers import Resource
-from clusterctl.model.target import Remains
+from clusterctl.model.target import OperatorLeft, Remains
 from clusterctl.model.verification import Check, CheckState, NodeFacts, Verification
 
 
@@ -107,6 +107,11 @@ def resource_document(resource: Resource) -> dict[str, Any]:
         "command": resource.command,
         "why": resource.why,
     }
+
+
+def kept_documents(left: OperatorLeft) -> list[dict[str, str]]:
+    """What stays of an operator, each with its reason."""
+    return [{"id": one.name, "why": one.why} for one in left.kept]
 
 
 def remains_document(remains: Remains) -> dict[str, Any]:

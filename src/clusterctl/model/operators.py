@@ -20,6 +20,10 @@ _VOLCANO_CRDS = {
     "podgroups.scheduling.volcano.sh": "v1beta1",
     "queues.scheduling.volcano.sh": "v1beta1",
 }
+_CERT_MANAGER_CRDS = (
+    "certificates.cert-manager.io", "certificaterequests.cert-manager.io", "issuers.cert-manager.io",
+    "clusterissuers.cert-manager.io", "orders.acme.cert-manager.io", "challenges.acme.cert-manager.io",
+)  # fmt: skip
 _MARIADB_CRDS = {"mariadbs.k8s.mariadb.com": "v1alpha1"}
 
 
@@ -94,7 +98,7 @@ def cert_manager(settings: Settings) -> Component:
         release="cert-manager",
         namespace=space,
         workloads=tuple(WorkloadRef("Deployment", space, one) for one in (space, hook, f"{space}-cainjector")),
-        crds={"certificates.cert-manager.io": "v1", "issuers.cert-manager.io": "v1"},
+        crds=dict.fromkeys(_CERT_MANAGER_CRDS, "v1"),
         template="cert-manager/values.yaml.j2",
         signals=(Signal(VALIDATING, hook, Proof.CALLABLE), Signal(MUTATING, hook, Proof.CALLABLE)),
         users=("certificates.cert-manager.io", "issuers.cert-manager.io", "clusterissuers.cert-manager.io"),
@@ -289,6 +293,7 @@ def _slurm(settings: Settings, nodes: SlurmNodes) -> Component:
         release="slurm",
         namespace=space,
         workloads=(*(WorkloadRef(kind, space, f"slurm-{one}") for kind, one in refs), login),
+        own_namespace=True,
         template="slurm/values.yaml.j2",
         facts=facts,
         needs=("slurm-operator", "slurm-database"),

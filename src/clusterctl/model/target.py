@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from clusterctl.model.cluster import ClusterState, NodegroupState
 from clusterctl.model.kube import Component
@@ -47,6 +48,29 @@ class ReleasesLeft:
     """The components of ours that are still installed."""
 
     components: tuple[Component, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Something that stays, and why."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorLeft:
+    """What is left of an operator: components to remove, what they left behind, and what stays for a reason.
+
+    `relying` are operators that have to be told that it goes.
+    """
+
+    components: tuple[Component, ...] = ()
+    definitions: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+    kept: tuple[Kept, ...] = ()
+    relying: tuple[Any, ...] = ()
+    silent: str = ""
 
 
 @dataclass(frozen=True, slots=True)

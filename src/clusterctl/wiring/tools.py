@@ -27,6 +27,7 @@ from clusterctl.adapters.placement_file import PlacementFile
 from clusterctl.adapters.process import EKSCTL, HELM, KUBECTL, Tool
 from clusterctl.adapters.releases import ComponentReleases
 from clusterctl.engine.building import ClusterBuilder
+from clusterctl.engine.components import Wanted
 from clusterctl.engine.executor import Executor, Hands
 from clusterctl.engine.launching import NodegroupLauncher
 from clusterctl.engine.probing import ProbeLedger
@@ -34,13 +35,15 @@ from clusterctl.engine.readiness import Readiness
 from clusterctl.engine.removal import Remover
 from clusterctl.engine.stage import Stage
 from clusterctl.model.components import VolcanoState, efa, neuron, nvidia
-from clusterctl.model.operators import OPERATORS, installed_by
+from clusterctl.model.operators import OPERATORS, installed_by, kuberay, mpi
 from clusterctl.model.run import RunContext
 from clusterctl.model.settings import Settings
+from clusterctl.rendering.values import wanted
 from clusterctl.stages.cluster import ClusterStage
 from clusterctl.stages.kuberay import KuberayStage
 from clusterctl.stages.mpi import MpiStage
 from clusterctl.stages.nodegroup import NodegroupStage
+from clusterctl.stages.operator_removal import OperatorGoneStage
 from clusterctl.stages.plugins import PluginsStage
 from clusterctl.stages.probe import ProbeStage, Readers
 from clusterctl.stages.slinky import SlinkyStage
@@ -105,7 +108,8 @@ class Tools:
         }
         for name, chain in operators.items():
             resources = tuple(kind for one in chain for kind in one.objects)
-            chosen[name] = (empty.only(resources), ReleasesGoneStage(self.releases, chain, named=True))
+            without = _without_gangs(settings) if name == "volcano" else ()
+            chosen[name] = (empty.only(resources), OperatorGoneStage(self.kube, self.releases, chain, without))
         everything = (
             empty,
             ReleasesGoneStage(self.releases, components),
@@ -119,6 +123,11 @@ class Tools:
 
     def close(self) -> None:
         self.session.close()
+
+
+def _without_gangs(settings: Settings) -> tuple[Wanted, ...]:
+    """How those who schedule by Volcano are installed without it."""
+    return tuple(Wanted(*wanted(one(settings))) for one in (kuberay, mpi))
 
 
 def build_tools(world: World, clock: RunClock, run: RunContext, placement: PlacementFile) -> Tools:
