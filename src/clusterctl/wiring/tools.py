@@ -134,11 +134,10 @@ def build_tools(world: World, clock: RunClock, run: RunContext, placement: Place
     """Adapters over one world. Nothing is asked of it yet."""
     aws, home = world.session, world.home
     eksctl, helm_tool, kubectl = (Tool(kind, world.children, world.tool_folders) for kind in (EKSCTL, HELM, KUBECTL))
-    tokens = EksTokens(aws)
-    session = KubeSession(tokens.exec_credential, home / "kube", patient_sleep)
+    session = KubeSession(EksTokens(aws).exec_credential, home / "kube", patient_sleep)
     kube = Kubectl(kubectl, session)
-    helm = Helm(helm_tool, session, world.charts, kube)
-    releases = ComponentReleases(helm, Manifests(kubectl, session, world.charts, kube))
+    by_manifest = Manifests(kubectl, session, world.charts, kube)
+    releases = ComponentReleases(Helm(helm_tool, session, world.charts, kube), by_manifest)
     clusters, writer = AwsClusterReader(aws), AwsWriterClient(aws)
     journal = JournalFile(placement.path.with_name(placement.path.name + ".journal"), clock, run.run_id)
     driver = EksctlTool(eksctl, private_folder(home) / "eksctl.kubeconfig")
