@@ -228,6 +228,13 @@ def test_reservations_of_this_cluster_are_cancelled_and_those_of_another_kept() 
     assert action.reservation_id == "cr-ours"
 
 
+def test_a_reservation_that_the_search_finds_as_well_is_cancelled_once() -> None:
+    found = Findings((resource(ResourceKind.RESERVATION, "cr-ours"),))
+    assert World(cluster=GONE, gpu=group(), held=(reservation("cr-ours"),), findings=found).types() == [
+        CancelReservation
+    ]
+
+
 @pytest.mark.parametrize("kubeconfig", [True, False])
 def test_the_file_is_forgotten_last_and_only_once_everything_is_gone(*, kubeconfig: bool) -> None:
     remembered = FakePlacements(None if kubeconfig else Placement(region="us-east-2"))

@@ -16,7 +16,7 @@ def register(app: typer.Typer) -> None:
 
         Example: clusterctl doctor -o json
         """
-        from clusterctl.cli.result import schema, write_json, write_text
+        from clusterctl.cli.result import error_document, schema, write_error, write_json, write_text
         from clusterctl.cli.tables import check_lines
         from clusterctl.wiring.bench import open_bench
         from clusterctl.wiring.doctor import examine
@@ -24,7 +24,11 @@ def register(app: typer.Typer) -> None:
         with open_bench(ask(invocation, Search(region=region), save=False)) as bench:
             checks, error = examine(bench)
         if invocation.json:
-            write_json({"schema": schema("doctor"), "ok": error is None, "checks": checks})
+            failed = {"error": error_document(error)} if error else {}
+            write_json({"schema": schema("doctor"), "ok": error is None, "checks": checks, **failed})
         else:
             write_text("\n".join(check_lines({"checks": checks})))
-        return 0 if error is None else error.exit_code
+        if error is None:
+            return 0
+        write_error(error, verbose=bool(invocation.verbose))
+        return error.exit_code

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -23,8 +24,9 @@ from clusterctl.sandbox.state import SandboxRecord, StateFolder
 
 START_LIMIT_S = 60.0
 STOP_LIMIT_S = 5.0
+_SOURCE = str(Path(__file__).parents[2])  # so that all parts of a sandbox are of one version
 _WRAPPER = """#!/bin/sh
-exec '{python}' -m clusterctl.sandbox.eksctl "$@"
+PYTHONPATH={source} exec {python} -m clusterctl.sandbox.eksctl "$@"
 """
 
 
@@ -141,8 +143,7 @@ def _not_started(state: StateFolder, process: str) -> ClusterctlError:
 def _environment() -> dict[str, str]:
     """The daemons get no credential and no AWS setting of the user's."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("AWS_")}
-    source = str(Path(__file__).parents[2])
-    return {**kept, "PYTHONPATH": os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))}
+    return {**kept, "PYTHONPATH": os.pathsep.join(filter(None, (_SOURCE, os.environ.get("PYTHONPATH"))))}
 
 
 def _change_scenario(state: StateFolder, record: SandboxRecord, text: str) -> None:
@@ -159,7 +160,7 @@ def _change_scenario(state: StateFolder, record: SandboxRecord, text: str) -> No
 def _write_eksctl(state: StateFolder) -> None:
     state.bin.mkdir(mode=0o700, exist_ok=True)
     wrapper = state.bin / "eksctl"
-    wrapper.write_text(_WRAPPER.format(python=sys.executable))
+    wrapper.write_text(_WRAPPER.format(python=shlex.quote(sys.executable), source=shlex.quote(_SOURCE)))
     wrapper.chmod(0o700)
 
 

@@ -218,7 +218,8 @@ class LeftoversGoneStage:
     def plan(self, inputs: Outputs, observed: Remains) -> Plan:
         target = inputs[Target]
         cancel = tuple(CancelReservation(target.region, one, "left behind") for one in observed.reservations)
-        removals: Plan = (*cancel, *(RemoveResource(one) for one in observed.removable))
+        others = (one for one in observed.removable if one.resource_id not in observed.reservations)
+        removals: Plan = (*cancel, *(RemoveResource(one) for one in others))
         if removals or observed.forgotten or observed.findings.unsearched:
             return removals
         return (ForgetCluster(target.region, target.cluster),)

@@ -76,7 +76,6 @@ class Tools:
     journal: JournalFile
     clock: RunClock
     session: KubeSession
-    programs: tuple[Tool, ...]
 
     def stages(self, settings: Settings, expect_nodes: int | None) -> tuple[Stage[Any], ...]:
         """The stages of a deployment, in order. Who can schedule by Volcano comes after it where both are asked for."""
@@ -173,5 +172,4 @@ def build_tools(world: World, clock: RunClock, run: RunContext, placement: Place
         journal=journal,
         clock=clock,
         session=session,
-        programs=(eksctl, helm_tool, kubectl),
     )

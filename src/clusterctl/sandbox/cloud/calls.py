@@ -13,7 +13,7 @@ _READING_ACTIONS = {"AssumeRole", "FilterLogEvents"}
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One AWS call; `at` is simulated, `error` its code or None."""
+    """One AWS call; `at` is simulated, `error` its code or None, `agent` the program that made it."""
 
     at: float
     service: str
@@ -21,6 +21,7 @@ class Call:
     region: str
     mutating: bool
     error: str | None
+    agent: str
 
 
 def is_mutating(action: str) -> bool:

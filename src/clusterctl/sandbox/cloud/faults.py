@@ -55,6 +55,10 @@ class FaultBook:
             struck.left -= 1
         return struck.fault
 
+    def peek(self, on: str) -> Fault | None:
+        """The fault that would strike `on` whatever its region, zone, type and name are; nothing is counted."""
+        return next((waiting.fault for waiting in self._waiting if waiting.strikes(on, {})), None)
+
     def rows(self) -> list[dict[str, object]]:
         """The faults that can still strike, with `times` as left."""
         alive = [w for w in self._waiting if w.left is None or w.left > 0]

@@ -111,7 +111,7 @@ class Gate:
     def _log_call(self, request: AwsRequest, error: str | None) -> None:
         at = self._world.clock.timestamp()
         mutating = is_mutating(request.action)
-        call = Call(at, request.service, request.action, request.region, mutating, error)
+        call = Call(at, request.service, request.action, request.region, mutating, error, request.agent)
         self._world.calls.add(call)
 
 

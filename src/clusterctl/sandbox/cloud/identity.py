@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 USER_ID = "AIDASANDBOXSANDBOX00"
 
 
+def user_arn(account_id: str) -> str:
+    """The sandbox's one user."""
+    return f"arn:aws:iam::{account_id}:user/sandbox"
+
+
 class IdentityResponse(TokenResponse):  # type: ignore[misc]
     """moto's STS, under the name of the sandbox's user."""
 
@@ -22,8 +27,7 @@ class IdentityResponse(TokenResponse):  # type: ignore[misc]
 
     def get_caller_identity(self) -> ActionResult:
         account = self.world.account_id
-        arn = f"arn:aws:iam::{account}:user/sandbox"
-        return ActionResult({"UserId": USER_ID, "Account": account, "Arn": arn})
+        return ActionResult({"UserId": USER_ID, "Account": account, "Arn": user_arn(account)})
 
 
 def extension(world: World) -> Extension:

@@ -18,12 +18,13 @@ Protocol = Literal["ec2", "query", "json", "rest-json", "rest-xml"]
 _SCOPE = re.compile(r"Credential=([^/,\s]*)/[^/]*/([^/]*)/([^/]*)/aws4_request")
 _SERVICE_NAMES = {"servicequotas": "service-quotas", "monitoring": "cloudwatch"}
 _REST_MODELS = {"eks": "eks", "elasticfilesystem": "efs", "s3": "s3"}
+_AGENTS = ("clusterctl", "eksctl")
 _LIST_MARKERS = {"member", "entry"}
 
 
 @dataclass(frozen=True, slots=True)
 class AwsRequest:
-    """One call. `fields` are its parameters as (last name, value), lists flattened."""
+    """One call. `fields` are its parameters as (last name, value), lists flattened; `agent` is who sent it."""
 
     service: str
     action: str
@@ -31,6 +32,7 @@ class AwsRequest:
     access_key: str
     protocol: Protocol
     fields: tuple[tuple[str, str], ...]
+    agent: str = ""
 
     def values(self, *names: str) -> list[str]:
         """The values of the fields of these names, compared without case."""
@@ -50,7 +52,13 @@ def read(environ: dict[str, Any]) -> AwsRequest:
     protocol = _protocol(environ, signing_name)
     action, fields = _read_action(environ, body, protocol, signing_name)
     service = _SERVICE_NAMES.get(signing_name, signing_name)
-    return AwsRequest(service, action, region, key, protocol, tuple(fields))
+    return AwsRequest(service, action, region, key, protocol, tuple(fields), _agent(environ))
+
+
+def _agent(environ: dict[str, Any]) -> str:
+    """`clusterctl` or `eksctl`, as they name themselves; else the first word of the user agent."""
+    said = str(environ.get("HTTP_USER_AGENT", ""))
+    return next((name for name in _AGENTS if f"{name}/" in said), said.partition("/")[0])
 
 
 def _body(environ: dict[str, Any]) -> bytes:

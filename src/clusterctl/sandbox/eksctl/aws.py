@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
+from clusterctl.sandbox.eksctl import VERSION
 from clusterctl.sandbox.eksctl.failure import EksctlError
 from clusterctl.sandbox.eksctl.signing import Credentials, Signer
 
@@ -21,6 +22,7 @@ _VERSIONS = {
     "iam": "2010-05-08",
     "autoscaling": "2011-01-01",
 }
+_AGENT = f"eksctl/{VERSION}"
 _ATTEMPTS = 6
 _THROTTLES = frozenset({"RequestLimitExceeded", "Throttling", "ThrottlingException", "TooManyRequestsException"})
 
@@ -92,7 +94,7 @@ class Aws:
         method, path, body = request
         signer = Signer(self.credentials, service, self.region)
         for attempt in range(_ATTEMPTS):
-            signed = signer.headers(method, f"{self.endpoint}{path}", body)
+            signed = {"user-agent": _AGENT, **signer.headers(method, f"{self.endpoint}{path}", body)}
             try:
                 status, answer = _exchange(self.endpoint, request, headers | signed)
             except (OSError, http.client.HTTPException) as problem:
