@@ -49,6 +49,7 @@ class CommandLine:
         done = subprocess.run(
             command, cwd=self.home, env={**self.environ, **(environ or {})},
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT_S, check=False,
+            umask=0,  # what is private must be so by itself
         )  # fmt: skip
         self.outputs += [done.stdout, done.stderr]
         return done

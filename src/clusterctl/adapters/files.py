@@ -10,9 +10,11 @@ from clusterctl.errors import UsageError
 
 
 def private_folder(path: Path) -> Path:
-    """Make a folder (0700) with its parents. Raises UsageError where that cannot be done."""
+    """Make a folder and those of its parents that are missing, all of them 0700. Raises UsageError if it cannot."""
     try:
-        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for folder in (*reversed(path.parents), path):
+            if not folder.is_dir():
+                folder.mkdir(exist_ok=True, mode=0o700)
     except OSError as problem:
         raise UsageError(f"cannot make the folder {path}: {problem.strerror}") from problem
     return path

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from clusterctl.adapters.files import write_atomically
+from clusterctl.adapters.files import private_folder, write_atomically
 from clusterctl.ports import Clock
 
 
@@ -70,7 +70,7 @@ class JournalFile:
     def _append(self, entry: Mapping[str, str]) -> None:
         stamped = {"at": self._clock.now().isoformat(), "run": self._run_id, **entry}
         with self._lock:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(self._path.parent)
             descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
             try:
                 os.write(descriptor, (_line_break(descriptor) + json.dumps(stamped) + "\n").encode())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -54,8 +55,8 @@ _COMMANDS: dict[ResourceKind, Callable[[str], str]] = {
 
 
 def removal_command(kind: ResourceKind, resource_id: str, region: str) -> str:
-    """The AWS CLI command that removes a resource."""
-    return f"aws {_COMMANDS[kind](resource_id)} --region {region}"
+    """The AWS CLI command that removes a resource; names on AWS may hold what a shell would act on."""
+    return f"aws {_COMMANDS[kind](shlex.quote(resource_id))} --region {shlex.quote(region)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,19 +13,21 @@ import time
 import urllib.error
 import urllib.request
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from filelock import FileLock
 
 from clusterctl.errors import ClusterctlError, UsageError
 from clusterctl.sandbox.clock import SimClock
 from clusterctl.sandbox.scenario import Scenario, parse_scenario
-from clusterctl.sandbox.state import SandboxRecord, StateFolder
+from clusterctl.sandbox.state import SandboxRecord, StateFolder, write_private
 
 START_LIMIT_S = 60.0
 STOP_LIMIT_S = 5.0
 _SOURCE = str(Path(__file__).parents[2])  # so that all parts of a sandbox are of one version
+_OWNER_ALONE = 0o077  # a umask
 _WRAPPER = """#!/bin/sh
+umask 077
 PYTHONPATH={source} exec {python} -m clusterctl.sandbox.eksctl "$@"
 """
 
@@ -42,7 +44,7 @@ def running(state: StateFolder) -> SandboxRecord | None:
 def ensure(state: StateFolder, scenario: str | None = None) -> SandboxRecord:
     """The running sandbox, started if there is none. A scenario that differs is given to a running one."""
     _make_folder(state)
-    with FileLock(state.path / "lifecycle.lock", timeout=START_LIMIT_S * 2):
+    with FileLock(state.path / "lifecycle.lock", timeout=START_LIMIT_S * 2, mode=0o600):
         record = running(state)
         if record is None:
             return _start(state, scenario)
@@ -55,7 +57,7 @@ def stop(state: StateFolder) -> bool:
     """End the sandbox and forget its world. True if there was one."""
     if not state.path.exists():
         return False
-    with FileLock(state.path / "lifecycle.lock", timeout=START_LIMIT_S * 2):
+    with FileLock(state.path / "lifecycle.lock", timeout=START_LIMIT_S * 2, mode=0o600):
         pids = _pids(state)
         for pid in pids:
             _signal(pid, signal.SIGTERM)
@@ -95,9 +97,9 @@ def _start(state: StateFolder, scenario_text: str | None) -> SandboxRecord:
     scenario = parse_scenario(scenario_text or "", "the scenario")
     for process in ("aws", "kube"):
         state.ready_file(process).unlink(missing_ok=True)
-    state.scenario.write_text(scenario_text or "")
+    write_private(state.scenario, scenario_text or "")
     clock = SimClock.starting_now(scenario.speed)
-    (state.path / "clock.json").write_text(json.dumps(clock.to_json()))
+    write_private(state.path / "clock.json", json.dumps(clock.to_json()))
     _write_eksctl(state)
     try:
         aws = _spawn(state, "aws", "clusterctl.sandbox.cloud")
@@ -107,14 +109,12 @@ def _start(state: StateFolder, scenario_text: str | None) -> SandboxRecord:
             _signal(pid, signal.SIGKILL)
         raise
     record = SandboxRecord(aws["url"], aws["pid"], kube["url"], kube["pid"], clock)
-    temporary = state.record.with_suffix(".new")
-    temporary.write_text(record.to_json())
-    temporary.replace(state.record)
+    write_private(state.record, record.to_json())
     return record
 
 
 def _spawn(state: StateFolder, process: str, module: str) -> dict[str, Any]:
-    with state.log(process).open("ab") as log:
+    with _appended(state.log(process)) as log:
         child = subprocess.Popen(
             [sys.executable, "-m", module, "--state", str(state.path)],
             stdin=subprocess.DEVNULL,
@@ -122,6 +122,7 @@ def _spawn(state: StateFolder, process: str, module: str) -> dict[str, Any]:
             stderr=log,
             start_new_session=True,
             cwd=state.path,
+            umask=_OWNER_ALONE,
             env=_environment(),
         )
     ready, deadline = state.ready_file(process), time.monotonic() + START_LIMIT_S
@@ -132,6 +133,10 @@ def _spawn(state: StateFolder, process: str, module: str) -> dict[str, Any]:
         time.sleep(0.02)
     answer: dict[str, Any] = json.loads(ready.read_text())
     return answer
+
+
+def _appended(log: Path) -> IO[bytes]:
+    return os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
 
 
 def _not_started(state: StateFolder, process: str) -> ClusterctlError:
@@ -154,13 +159,13 @@ def _change_scenario(state: StateFolder, record: SandboxRecord, text: str) -> No
             hint="clusterctl sandbox stop, then start it with the scenario",
         )
     control(record, "sandbox/scenario", scenario.model_dump(mode="json"))
-    state.scenario.write_text(text)
+    write_private(state.scenario, text)
 
 
 def _write_eksctl(state: StateFolder) -> None:
     state.bin.mkdir(mode=0o700, exist_ok=True)
     wrapper = state.bin / "eksctl"
-    wrapper.write_text(_WRAPPER.format(python=shlex.quote(sys.executable), source=shlex.quote(_SOURCE)))
+    write_private(wrapper, _WRAPPER.format(python=shlex.quote(sys.executable), source=shlex.quote(_SOURCE)))
     wrapper.chmod(0o700)
 
 

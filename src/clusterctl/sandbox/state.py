@@ -14,6 +14,15 @@ ACCESS_KEY = "AKIASANDBOXSANDBOX00"
 SECRET_KEY = "sandbox-secret-key-that-opens-nothing"  # noqa: S105 - opens nothing but the loopback world
 
 
+def write_private(path: Path, text: str) -> None:
+    """Replace a file (0600) so that a reader sees the old or the new one."""
+    temporary = path.with_name(f"{path.name}.new")
+    temporary.unlink(missing_ok=True)
+    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+    temporary.replace(path)
+
+
 @dataclass(frozen=True, slots=True)
 class StateFolder:
     """The folder of one sandbox (0700)."""
