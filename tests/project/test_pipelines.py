@@ -19,7 +19,6 @@ import pytest
 import yaml
 
 from cli_sandbox import CommandLine, command_line
-from clusterctl.cli.main import app
 from clusterctl.model import pins
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,8 +37,6 @@ EXPRESSIONS = {
 }
 ACTIONS = {"aws-actions/configure-aws-credentials": "v4", "actions/upload-artifact": "v4"}
 SHELLCHECK = shutil.which("shellcheck", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
-COMMANDS = {str(one.name) for one in app.registered_commands}
-needs_reap = pytest.mark.skipif("reap" not in COMMANDS, reason="this build has no reap")
 
 
 def workflow(file: Path) -> dict[str, Any]:
@@ -142,7 +139,6 @@ def test_a_deployment_that_fails_still_ends_in_an_empty_account(account: Command
 
 
 @pytest.mark.slow
-@needs_reap
 @pytest.mark.timeout(600)
 def test_what_a_killed_job_left_is_reaped_once_it_has_expired(account: CommandLine) -> None:
     account.run("deploy-all", "--yes", "--ttl", "1m")
@@ -152,7 +148,6 @@ def test_what_a_killed_job_left_is_reaped_once_it_has_expired(account: CommandLi
     assert living(account) == {}
 
 
-@needs_reap
 def test_the_line_of_the_crontab_runs(account: CommandLine) -> None:
     (entry,) = [one for one in CRONTAB.read_text().splitlines() if re.match(r"[\d*]", one)]
     fields = entry.split(None, 5)
@@ -163,7 +158,6 @@ def test_the_line_of_the_crontab_runs(account: CommandLine) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@needs_reap
 def test_the_command_of_the_cron_job_runs(account: CommandLine) -> None:
     program, *arguments = _container()["command"]
     assert program == "clusterctl"

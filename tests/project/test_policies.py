@@ -12,6 +12,7 @@ import pytest
 from botocore import xform_name
 from botocore.loaders import Loader
 
+from clusterctl.adapters.aws.session import EC2_ACTIONS
 from clusterctl.model.cluster import TAG_CLUSTER, TAG_RUN
 from clusterctl.model.leftovers import mark_keys
 from clusterctl.rendering.policies import USES, policy, policy_file
@@ -53,7 +54,12 @@ def test_every_method_that_the_adapters_name_is_allowed() -> None:
 
 def test_nothing_is_allowed_that_the_adapters_do_not_name() -> None:
     allowed = {action for name in POLICIES if name not in EKSCTL for action in actions(name)}
-    assert allowed - {action for one in in_adapters() for action in one} == {"ec2:CreateTags"}
+    assert allowed - {action for one in in_adapters() for action in one} == set()
+
+
+def test_of_ec2_exactly_the_actions_that_are_called_are_loaded() -> None:
+    called = {action for one in in_adapters() for action in one if action.startswith("ec2:")}
+    assert {f"ec2:{name}" for name in EC2_ACTIONS} == called
 
 
 def test_every_action_exists() -> None:

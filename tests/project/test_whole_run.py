@@ -147,11 +147,18 @@ def _deploy(line: CommandLine, found: Recorded) -> None:
         found.types |= {one["ResourceType"].removeprefix("AWS::") for one in stack(StackName=name)["StackResources"]}
     line.calls()
     line.run("cluster", "--yes")
+    line.run("extend", "8h")
     found.add("deploy", line.calls())
 
 
 def _look(line: CommandLine, found: Recorded) -> None:
-    for command in (["status"], ["verify"], ["nodegroup", "--plan"], ["teardown", "--plan"]):
+    for command in (
+        ["status"],
+        ["verify"],
+        ["nodegroup", "--plan"],
+        ["teardown", "--plan"],
+        ["reap", "-r", "us-east-2", "--plan"],
+    ):
         line.run(*command)
     found.add("plan", line.calls())
 
@@ -163,6 +170,7 @@ def _teardown(line: CommandLine, found: Recorded) -> None:
     line.calls()
     line.run("teardown", "--plan")
     found.add("plan", line.calls())
+    line.run("reap", "-r", "us-east-2", "--yes")
     line.run("teardown", "--yes", "--purge-volumes")
     found.add("teardown", line.calls())
 

@@ -11,6 +11,8 @@ from clusterctl.errors import AccessError
 from clusterctl.model.permissions import Grant, example_arn, principal_of
 from clusterctl.ports import Identity
 
+_TYPES = {"aws:TagKeys": "stringList"}
+
 
 class PermissionCheck:
     """One caller's permissions, in one region. Raises AccessError where the simulator may not be asked."""
@@ -46,7 +48,7 @@ class PermissionCheck:
             ActionNames=list(grant.actions),
             ResourceArns=[resource],
             ContextEntries=[
-                {"ContextKeyName": key, "ContextKeyValues": [value], "ContextKeyType": "string"}
+                {"ContextKeyName": key, "ContextKeyValues": [value], "ContextKeyType": _TYPES.get(key, "string")}
                 for key, value in grant.context.items()
             ],
         )
