@@ -71,6 +71,7 @@ class LocalKube:
     credential: str
     clock: SimClock
     publish: Callable[[Sequence[Machine]], None]
+    faults: list[dict[str, Any]]  # those that are still to strike; a test may add some
 
     def credentials(self, access: KubeAccess) -> str:
         assert access == self.access
@@ -119,6 +120,7 @@ def running_kube(faults: Sequence[dict[str, Any]] = ()) -> Iterator[LocalKube]:
             json.dumps(credential),
             ready["clock"],
             lambda found: loop.call_soon_threadsafe(ready["feed"].publish, tuple(found)),
+            left,
         )
     finally:
         loop.call_soon_threadsafe(ready["stop"].set)

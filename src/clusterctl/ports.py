@@ -15,6 +15,7 @@ from clusterctl.model.instances import InstanceType
 from clusterctl.model.kube import Component, KubeAccess, ReleaseState, Signal, WorkloadRef, WorkloadState
 from clusterctl.model.leftovers import Findings, Resource
 from clusterctl.model.placement import Placement
+from clusterctl.model.pods import PodFacts
 from clusterctl.model.verification import NodeFacts
 
 
@@ -70,6 +71,31 @@ class KubeReader(Protocol):
     def objects(self, access: KubeAccess, resource: str, selector: str = "") -> tuple[Mapping[str, Any], ...]: ...
     def found(self, access: KubeAccess, signals: Sequence[Signal]) -> Mapping[Signal, Mapping[str, Any]]:
         """The objects behind these signals, as far as they exist."""
+
+
+class LogStream(Protocol):
+    """Output of pods while it comes."""
+
+    @property
+    def running(self) -> bool: ...
+    def take(self) -> tuple[str, ...]:
+        """The whole lines that have come since the last call."""
+
+    def stop(self) -> None: ...
+
+
+class JobReader(Protocol):
+    """Jobs, their pods and what they print."""
+
+    def object(self, access: KubeAccess, ref: WorkloadRef) -> Mapping[str, Any] | None:
+        """None where the object, or its kind, is not there."""
+
+    def pods(self, access: KubeAccess, namespace: str = "", selector: str = "") -> tuple[PodFacts, ...]: ...
+    def log(self, access: KubeAccess, pod: PodFacts) -> tuple[str, ...]:
+        """All that its first container printed; nothing from one that never ran."""
+
+    def follow(self, access: KubeAccess, namespace: str, selector: str, count: int) -> LogStream:
+        """Lines of `count` pods at once, each with the pod's name in front: `[pod/NAME/CONTAINER] `."""
 
 
 class ReleaseReader(Protocol):

@@ -6,7 +6,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from clusterctl.model import quantities
 from clusterctl.model.kube import PodProblem, WorkloadRef, WorkloadState
+from clusterctl.model.pods import PodFacts
 from clusterctl.model.verification import EFA, GPU, NEURON, NodeFacts
 
 Json = Mapping[str, Any]
@@ -49,7 +51,42 @@ def node_facts(node: Json) -> NodeFacts:
         labels=dict(labels),
         taints=tuple((one["key"], one.get("value", ""), one["effect"]) for one in spec.get("taints") or ()),
         conditions=tuple(_wrong(conditions)),
+        architecture=labels.get("kubernetes.io/arch", ""),
+        allocatable=quantities.offers(allocatable),
     )
+
+
+def pod_facts(pod: Json) -> PodFacts:
+    """A pod, what it takes from its node, and why it does not run if it does not."""
+    metadata, spec, status = pod["metadata"], pod["spec"], pod.get("status") or {}
+    first = spec["containers"][0]["name"]
+    statuses = {one["name"]: one for one in status.get("containerStatuses") or ()}
+    ended = ((statuses.get(first) or {}).get("state") or {}).get("terminated") or {}
+    conditions = {one["type"]: one for one in status.get("conditions") or ()}
+    return PodFacts(
+        name=metadata["name"],
+        namespace=metadata["namespace"],
+        node=spec.get("nodeName", ""),
+        phase=status.get("phase", "Pending"),
+        container=first,
+        hostname=spec.get("hostname") or metadata["name"],
+        labels=dict(metadata.get("labels") or {}),
+        requests=_pod_requests(spec),
+        ready=(conditions.get("Ready") or {}).get("status") == "True",
+        exit_code=ended.get("exitCode"),
+        problem=pod_problem(pod),
+    )
+
+
+def _pod_requests(spec: Json) -> quantities.Amounts:
+    """The sum of its containers; init containers that end take nothing beside them."""
+    lasting = [one for one in spec.get("initContainers") or () if one.get("restartPolicy") == "Always"]
+    return quantities.total(quantities.requests(_asked(one)) for one in (*spec["containers"], *lasting))
+
+
+def _asked(container: Json) -> dict[str, Any]:
+    resources = container.get("resources") or {}
+    return {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
 
 
 def workload_state(ref: WorkloadRef, workload: Json, pods: Iterable[Json] = ()) -> WorkloadState:

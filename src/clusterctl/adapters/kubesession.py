@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterctl.adapters.files import private_folder, write_atomically
-from clusterctl.adapters.process import Tool
+from clusterctl.adapters.process import Tool, ToolProcess
 from clusterctl.errors import AccessError, ClusterctlError, ToolFailedError, UnreachableError
 from clusterctl.model.kube import KubeAccess
 
@@ -75,6 +75,10 @@ class KubeSession:
             return tool.run(arguments, stdin=stdin, environ=self._environ(access), timeout_s=timeout_s)
         except ToolFailedError as problem:
             raise _translated(problem, access) from problem
+
+    def start(self, tool: Tool, access: KubeAccess, arguments: Sequence[str], *, timeout_s: float) -> ToolProcess:
+        """Begin a command that is watched from outside."""
+        return tool.start(arguments, environ=self._environ(access), timeout_s=timeout_s)
 
     def file(self, name: str, text: str) -> Path:
         """A file (0600) in a folder (0700) that goes with this session, for what a tool does not take on stdin."""

@@ -170,6 +170,10 @@ class ToolProcess:
     def stdout(self) -> str:
         return _read(self._out, 0)
 
+    def stdout_from(self, position: int) -> bytes:
+        """What it has printed after so many bytes."""
+        return os.pread(self._out.fileno(), os.fstat(self._out.fileno()).st_size - position, position)
+
     @property
     def tail(self) -> str:
         """The end of what it printed, stderr last."""

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from clusterctl.cli.asking import Search, ask
@@ -25,6 +27,8 @@ from clusterctl.cli.options import (
     Zones,
 )
 
+Train = Annotated[str, typer.Option("--train", help="Then run this workload, and judge its fabric.", metavar="NAME")]
+
 
 def register(app: typer.Typer) -> None:
     @command(app, "deploy-all")
@@ -45,6 +49,7 @@ def register(app: typer.Typer) -> None:
         yes: Yes = False,
         events: Events = False,
         junit: Junit = None,
+        train: Train = "",
     ) -> int:
         """Find capacity, create the cluster and its GPU nodes, install what training needs, and verify it.
 
@@ -52,9 +57,12 @@ def register(app: typer.Typer) -> None:
         """
         from clusterctl.cli.flow import Steps, run_stages
         from clusterctl.wiring.bench import open_bench
+        from clusterctl.wiring.training import refuse_without_operator
 
         search = Search(regions, all_regions, azs, instance_types, nodes, cluster_name, region)
         flags = {"TTL": ttl, "MAX_HOURLY_USD": max_hourly_usd, "OPERATORS": operators}
         proof = not plan if probe is None else probe
         with open_bench(ask(invocation, search, flags=flags, probe=proof, events=events, junit=junit)) as bench:
-            return run_stages(invocation, bench, Steps(bench.deployment, plan_only=plan, yes=yes))
+            if train:
+                refuse_without_operator(train, bench.settings.operators)
+            return run_stages(invocation, bench, Steps(bench.deployment, plan_only=plan, yes=yes, train=train))

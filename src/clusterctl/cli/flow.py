@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.cli.result import as_error, error_document, note, schema, write_error, write_json, write_text
-from clusterctl.errors import UsageError
+from clusterctl.errors import ClusterctlError, UsageError
 
 if TYPE_CHECKING:
     from clusterctl.cli.command import Invocation
     from clusterctl.engine.pipeline import RunResult
     from clusterctl.wiring.bench import Bench
+    from clusterctl.wiring.training import Outcome
 
 MOST_PLACES = 12  # of a plan; a search of all regions finds fifty
 
@@ -25,6 +26,7 @@ class Steps:
     stages: tuple[str, ...]
     plan_only: bool = False
     yes: bool = False
+    train: str = ""  # a workload to run at the end
 
 
 def run_stages(invocation: Invocation, bench: Bench, steps: Steps) -> int:
@@ -36,6 +38,9 @@ def run_stages(invocation: Invocation, bench: Bench, steps: Steps) -> int:
         _ask(invocation, bench, steps)
     result = _run(invocation, bench, steps)
     document = _document(invocation.command, bench, result)
+    trained = _train(invocation, bench, steps) if steps.train and result.error is None else None
+    if trained:
+        document = _with_training(document, trained)
     untold = bench.remember(document)
     for line in (*untold, *bench.notices, *bench.cluster_notices(result)):
         note(f"note: {line}")
@@ -43,11 +48,29 @@ def run_stages(invocation: Invocation, bench: Bench, steps: Steps) -> int:
         write_json(document)
     else:
         _show_result(invocation, document)
-    if result.error is None:
+    problem = result.error or (trained.error if trained else None)
+    if problem is None:
         return 0
-    error = as_error(result.error)
+    error = as_error(problem)
     write_error(error, verbose=bool(invocation.verbose))
     return error.exit_code
+
+
+def _train(invocation: Invocation, bench: Bench, steps: Steps) -> Outcome:
+    """The job on the cluster that has just been verified. What it raises is told as its end: the cluster stands."""
+    from clusterctl.cli.train import run_outcome
+    from clusterctl.wiring.training import TrainAsk, Training, not_run
+
+    training = Training(bench, TrainAsk(steps.train))
+    try:
+        return run_outcome(invocation, bench, training)
+    except ClusterctlError as problem:
+        return not_run(problem)
+
+
+def _with_training(document: dict[str, Any], trained: Outcome) -> dict[str, Any]:
+    failed = {"ok": False, "error": error_document(trained.error)} if trained.error else {}
+    return {**document, "train": trained.document, **failed}
 
 
 def require_terminal(question: str) -> None:
@@ -79,11 +102,13 @@ def _plan_text(invocation: Invocation, bench: Bench, steps: Steps) -> list[str]:
     plans = bench.preview(steps.stages)
     candidates = bench.decision_document()["candidates"]
     more = len(candidates) - MOST_PLACES
+    training = [f"train      + run {steps.train}, and judge its fabric"] if steps.train else []
     return [
         *([places_table(candidates[:MOST_PLACES], color=invocation.color)] if candidates else []),
         *([f"and {more} more: clusterctl probe --no-probe"] if more > 0 else []),
         f"clusterctl {invocation.command} would, in this order:",
         *plan_lines(plans),
+        *training,
         plan_summary(plans),
         *_price(bench),
     ]
@@ -149,3 +174,7 @@ def _show_result(invocation: Invocation, document: Mapping[str, Any]) -> None:
         write_text(
             f"{totals['nodes']} nodes, {totals['gpus']} GPUs, {totals['efa']} EFA interfaces, {price} USD an hour"
         )
+    if "train" in document and "verdict" in document["train"]:
+        from clusterctl.cli.train import train_text
+
+        write_text("\n" + train_text(invocation, document["train"]))

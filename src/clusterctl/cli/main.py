@@ -22,6 +22,7 @@ from clusterctl.cli import (
     status,
     teardown,
     token,
+    train,
     verify,
 )
 from clusterctl.cli.result import as_error, failed_document, note, write_error, write_json
@@ -38,7 +39,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (deploy_all, probe, stage, verify, status, report, extend, teardown, reap, lint, doctor, sandbox, token):
+for module in (
+    deploy_all,
+    probe,
+    stage,
+    verify,
+    train,
+    status,
+    report,
+    extend,
+    teardown,
+    reap,
+    lint,
+    doctor,
+    sandbox,
+    token,
+):
     module.register(app)
 
 

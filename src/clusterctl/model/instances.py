@@ -49,6 +49,7 @@ class InstanceType:
     architecture: str = "x86_64"
     usage_classes: tuple[str, ...] = ("on-demand",)
     placement_strategies: tuple[str, ...] = ("cluster",)
+    network_gbps: float | None = None  # NetworkPerformance, where it is a number
 
     @property
     def accelerator(self) -> Accelerator:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 CHECKED_ON = "2026-11-30"
 
 KUBERNETES = "1.34"
@@ -25,3 +27,23 @@ RAY_TRAIN_IMAGE = "public.ecr.aws/deep-learning-containers/ray:train-ml-cuda-v1.
 MINIMUM_EKSCTL = (0, 230, 0)
 MINIMUM_HELM = (3, 18, 0)
 MINIMUM_KUBECTL = (1, 33, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A container image of a workload: where it is, and the architectures that it is built for."""
+
+    reference: str
+    architectures: tuple[str, ...] = ("amd64",)
+
+
+# nccl-tests: Open MPI, sshd, NCCL and aws-ofi-nccl, the tag says of which versions. Neuron: the AWS DLC of the SDK.
+NCCL_TESTS_IMAGE = "public.ecr.aws/hpc-cloud/nccl-tests:cuda12.8.1-efa1.43.2-ofiv1.16.3-ncclv2.27.7-1-testsv2.16.9"
+NEURON_SDK = "2.32.0"
+NEURON_TRAIN_IMAGE = f"public.ecr.aws/neuron/pytorch-training-neuronx:2.9.0-neuronx-py312-sdk{NEURON_SDK}-ubuntu24.04"
+
+IMAGES = {
+    "ray-train": Image(RAY_TRAIN_IMAGE),
+    "nccl-tests": Image(NCCL_TESTS_IMAGE),
+    "neuron-train": Image(NEURON_TRAIN_IMAGE),
+}

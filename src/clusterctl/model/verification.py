@@ -63,6 +63,8 @@ class NodeFacts:
     taints: tuple[tuple[str, str, str], ...] = ()
     conditions: tuple[str, ...] = ()  # the reasons of the conditions that are wrong
     problems: tuple[str, ...] = ()
+    architecture: str = ""  # as Kubernetes spells it: amd64, arm64
+    allocatable: dict[str, int] = field(default_factory=dict, hash=False)  # in the units of model.quantities
 
 
 @dataclass(frozen=True, slots=True)

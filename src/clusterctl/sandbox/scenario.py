@@ -20,6 +20,8 @@ Outcome = Literal[
     "never-scheduled",
     "crash-loop",
     "not-ready",  # kube
+    "sockets",
+    "crash",  # a rank
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -70,7 +71,15 @@ def read_type(data: Mapping[str, Any]) -> InstanceType:
         architecture=next(iter(data.get("ProcessorInfo", {}).get("SupportedArchitectures") or ["x86_64"])),
         usage_classes=tuple(data.get("SupportedUsageClasses") or ("on-demand",)),
         placement_strategies=tuple(data.get("PlacementGroupInfo", {}).get("SupportedStrategies") or ()),
+        network_gbps=_gbps(network.get("NetworkPerformance", "")),
     )
+
+
+def _gbps(performance: str) -> float | None:
+    """`100 Gigabit` as 100; None for `Up to 25 Gigabit`, which is no promise, and for words without a number."""
+    found = re.fullmatch(r"(?:\d+x ?)?([\d.]+) Gigabit", performance.strip())
+    times = re.match(r"(\d+)x", performance.strip())
+    return float(found[1]) * (int(times[1]) if times else 1) if found else None
 
 
 def _efa_interfaces(network: Mapping[str, Any], cards: Sequence[Mapping[str, Any]]) -> int:

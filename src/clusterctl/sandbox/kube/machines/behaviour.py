@@ -26,6 +26,7 @@ class Behaviour:
     exit_code: int = 0
     ready_s: float | None = READY_S
     log: tuple[str, ...] = ()
+    cues: tuple[tuple[float, str], ...] = ()  # lines that come later, with the seconds since the run began
 
 
 def natural(pod: Obj) -> Behaviour:
@@ -56,4 +57,4 @@ def with_fault(behaviour: Behaviour, outcome: str | None) -> Behaviour:
 
 
 def crashing(behaviour: Behaviour, log: tuple[str, ...]) -> Behaviour:
-    return replace(behaviour, run_s=CRASH_S, exit_code=1, ready_s=None, log=log)
+    return replace(behaviour, run_s=CRASH_S, exit_code=1, ready_s=None, log=log, cues=())

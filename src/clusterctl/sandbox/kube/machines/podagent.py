@@ -22,6 +22,7 @@ from clusterctl.sandbox.kube.machines.kinds import (
     is_finished,
     key_of,
 )
+from clusterctl.sandbox.kube.machines.training.pods import Trainers
 
 if TYPE_CHECKING:
     from clusterctl.sandbox.kube.machines.behaviour import Behaviour
@@ -40,6 +41,7 @@ class _Run:
     outcome: str | None
     place: podstatus.Place
     logged: int = -1
+    cued: int = 0
 
 
 class PodAgent(Controller):
@@ -55,6 +57,7 @@ class PodAgent(Controller):
         self._runs: dict[str, _Run] = {}
         self._stopping: dict[str, float] = {}
         self._addresses = 0
+        self._trainers = Trainers(cluster, kubelets, faults)
 
     def subscribe(self) -> None:
         super().subscribe()
@@ -102,12 +105,26 @@ class PodAgent(Controller):
         age = self.cluster.clock.timestamp() - run.place.started
         now = podstatus.moment(pod, age, run.behaviour)
         fresh = podstatus.status(pod, now, run.behaviour, run.place)
+        if now.state == "ended":  # a log is whole before its pod is over: whoever follows it stops then
+            run = await self._print(pod, run, now, age)
         await self.cluster.set_status(POD, pod, fresh)
-        if now.state in ("running", "waiting", "ended") and now.run > run.logged:
-            await self._log(pod, run)
-            self._runs[pod["metadata"]["uid"]] = replace(run, logged=now.run)
+        run = await self._print(pod, run, now, age)
         waits = [] if now.next_change is None else [now.next_change - age]
+        waits += [now.began + at - age for at, _ in run.behaviour.cues[run.cued :][:1] if now.state == "running"]
         return min(waits + [ASK_AGAIN_S] * (run.outcome is not None), default=None)
+
+    async def _print(self, pod: Obj, run: _Run, now: podstatus.Moment, age: float) -> _Run:
+        """The lines that are due, each once in a run of the container."""
+        if now.state not in ("running", "waiting", "ended"):
+            return run
+        if now.run > run.logged:
+            await self._log(pod, run)
+            run = replace(run, logged=now.run, cued=0)
+        due = sum(at <= age - now.began for at, _ in run.behaviour.cues)
+        lines = [line for _, line in run.behaviour.cues[run.cued : due]]
+        await self.cluster.client.append_log(pod, pod["spec"]["containers"][0]["name"], lines)
+        run = self._runs[pod["metadata"]["uid"]] = replace(run, cued=due)
+        return run
 
     async def _run_of(self, pod: Obj) -> _Run:
         """The run as known, begun now, or begun anew because a fault came or went."""
@@ -116,11 +133,11 @@ class PodAgent(Controller):
         if known and known.outcome == outcome:
             return known
         place = self._changed_place(pod, known.place) if known else self._place(pod)
-        run = self._runs[uid] = _Run(self._behaviour(pod, outcome), outcome, place)
+        run = self._runs[uid] = _Run(await self._behaviour(pod, outcome), outcome, place)
         return run
 
-    def _behaviour(self, pod: Obj, outcome: str | None) -> Behaviour:
-        usual = behaviour.natural(pod)
+    async def _behaviour(self, pod: Obj, outcome: str | None) -> Behaviour:
+        usual = await self._trainers.behaviour(pod, behaviour.natural(pod))
         plugin = devices.plugin_of(pod)
         machine = self._kubelets.machine(pod["spec"]["nodeName"])
         if plugin and machine:

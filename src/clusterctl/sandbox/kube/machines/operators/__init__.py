@@ -77,7 +77,7 @@ def image_name(deployment: Obj) -> str:
 
 
 def _programs() -> dict[str, Program]:
-    from clusterctl.sandbox.kube.machines.operators import certificates, mariadb, slinky
+    from clusterctl.sandbox.kube.machines.operators import certificates, mariadb, mpi, slinky
 
     return {
         "jetstack/cert-manager-controller": lambda cluster, _: [certificates.Certificates(cluster)],
@@ -85,5 +85,6 @@ def _programs() -> dict[str, Program]:
         "jetstack/cert-manager-cainjector": lambda cluster, _: certificates.injectors(cluster),
         "volcanosh/vc-webhook-manager": lambda cluster, me: certificates.servers(cluster, key_of(me)[0]),
         "mariadb-operator/mariadb-operator": mariadb.program,
+        "mpioperator/mpi-operator": lambda cluster, _: mpi.controllers(cluster),
         "slinkyproject/slurm-operator": lambda cluster, _: slinky.controllers(cluster),
     }

@@ -1,0 +1,1 @@
+"""Training in pods: what a program would print is worked out from what its pod really asked for."""
