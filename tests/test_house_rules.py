@@ -7,7 +7,7 @@ import re
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import pytest
@@ -45,16 +45,32 @@ class Source:
     text: str
     tree: ast.Module
 
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        return tuple(ast.walk(self.tree))
+
+    @cached_property
+    def functions(self) -> tuple[AnyFunction, ...]:
+        return tuple(node for node in self.nodes if isinstance(node, AnyFunction))
+
+    @cached_property
+    def by_name(self) -> dict[str, AnyFunction]:
+        return {one.name: one for one in self.functions}
+
 
 @cache
-def sources(*folders: str) -> tuple[Source, ...]:
-    files = sorted(file for folder in folders for file in (ROOT / folder).rglob("*.py"))
+def folder_sources(folder: str) -> tuple[Source, ...]:
+    files = sorted((ROOT / folder).rglob("*.py"))
     texts = [(str(file.relative_to(ROOT)), file.read_text(encoding="utf-8")) for file in files]
     return tuple(Source(path, text, ast.parse(text)) for path, text in texts)
 
 
-def functions(source: Source) -> Iterator[AnyFunction]:
-    return (node for node in ast.walk(source.tree) if isinstance(node, AnyFunction))
+def sources(*folders: str) -> tuple[Source, ...]:
+    return tuple(source for folder in folders for source in folder_sources(folder))
+
+
+def functions(source: Source) -> tuple[AnyFunction, ...]:
+    return source.functions
 
 
 def length(function: AnyFunction) -> int:
@@ -68,9 +84,9 @@ def parameters(function: AnyFunction) -> int:
     return len(names) - (names[:1] in (["self"], ["cls"]))
 
 
-def imports(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    """Every module imported anywhere in a tree, within functions as well, with its line."""
-    for node in ast.walk(tree):
+def imports(source: Source) -> Iterator[tuple[str, int]]:
+    """Every module imported anywhere in a file, within functions as well, with its line."""
+    for node in source.nodes:
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -153,7 +169,7 @@ def test_names_of_modules_say_what_is_in_them() -> None:
 def test_only_the_console_prints() -> None:
     report([
         f"{source.path}:{node.lineno} print()"
-        for source in sources("src") for node in ast.walk(source.tree)
+        for source in sources("src") for node in source.nodes
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
     ])  # fmt: skip
 
@@ -161,7 +177,7 @@ def test_only_the_console_prints() -> None:
 def test_fakes_are_passed_in_and_never_patched_in() -> None:
     report([
         f"{source.path}:{line} imports {name}"
-        for source in sources("src", "tests") for name, line in imports(source.tree)
+        for source in sources("src", "tests") for name, line in imports(source)
         if name.split(".")[0] == "mock" or name.startswith("unittest.mock")
     ])  # fmt: skip
 
@@ -179,7 +195,8 @@ def tracked_texts() -> Iterator[tuple[str, str]]:
     """All that a reader of the project sees: code, scripts, templates, pages."""
     endings = {".py", ".md", ".j2", ".yaml", ".yml", ".toml", ".sh", ".example", ""}
     skipped = {".git", ".venv", ".clusterctl", ".hypothesis", ".mypy_cache", ".ruff_cache", "build", "dist"}
-    for file in sorted(ROOT.rglob("*")):
+    tops = [one for one in ROOT.iterdir() if one.name not in skipped]
+    for file in sorted(file for top in tops for file in (top, *top.rglob("*"))):
         parts = file.relative_to(ROOT).parts
         if skipped & set(parts) or any(part.endswith("_cache") for part in parts) or not file.is_file():
             continue
@@ -209,7 +226,7 @@ def test_a_library_has_one_home(library: str) -> None:
         if not place.startswith(HOMES[library]):
             strays += [
                 f"{source.path}:{line} imports {name}"
-                for name, line in imports(source.tree)
+                for name, line in imports(source)
                 if name.split(".")[0] == library
             ]
     report(strays)
@@ -225,7 +242,7 @@ def test_every_test_can_fail() -> None:
 
 def _can_fail(function: AnyFunction, source: Source) -> bool:
     """An assert of its own, `pytest.raises`, or a function of the same file that asserts."""
-    local = {one.name: one for one in functions(source)}
+    local = source.by_name
     called = {ast.unparse(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)}
     own = any(isinstance(node, ast.Assert) and not _is_true(node) for node in ast.walk(function))
     through = any(name in local and local[name] is not function and _asserts(local[name]) for name in called)
