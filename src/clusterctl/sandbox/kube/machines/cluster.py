@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.sandbox.kube.machines.client import ApiError
 from clusterctl.sandbox.kube.machines.informer import Informer
-from clusterctl.sandbox.kube.machines.kinds import EVENT, key_of
+from clusterctl.sandbox.kube.machines.kinds import EVENT, condition, key_of, set_condition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -99,6 +99,16 @@ class Cluster:
         def change(fresh: Obj) -> None:
             merged = {**(fresh.get("status") or {}), **status}
             fresh["status"] = {name: value for name, value in merged.items() if value is not None}
+
+        return await self.modify(kind, obj, change, "status")
+
+    async def set_condition(self, kind: Kind, obj: Obj, name: str, words: tuple[str, str, str]) -> Obj | None:
+        """Set one condition to (status, reason, message); nothing is written while it says so already."""
+
+        def change(fresh: Obj) -> None:
+            status = fresh.setdefault("status", {})
+            told = condition(name, *words, self.timestamp())
+            status["conditions"] = set_condition(status.get("conditions") or [], told)
 
         return await self.modify(kind, obj, change, "status")
 

@@ -15,7 +15,6 @@ from clusterctl.sandbox.kube.machines.kinds import (
     Kind,
     Obj,
     annotations_of,
-    condition,
     condition_is,
     is_deleting,
 )
@@ -48,10 +47,8 @@ class Certificates(Controller):
             return None
         meta = {"name": wanted["spec"]["secretName"], "namespace": key[0]}
         await self.cluster.create(SECRET, {"metadata": meta, "type": "Opaque", "data": {"ca.crt": authority()}})
-        ready = condition(
-            "Ready", "True", "Ready", "Certificate is up to date and has not expired", self.cluster.timestamp()
-        )
-        await self.cluster.set_status(CERTIFICATE, wanted, {"conditions": [ready]})
+        words = ("True", "Ready", "Certificate is up to date and has not expired")
+        await self.cluster.set_condition(CERTIFICATE, wanted, "Ready", words)
         return None
 
 

@@ -12,7 +12,6 @@ from clusterctl.sandbox.kube.machines.kinds import (
     Key,
     Kind,
     Obj,
-    condition,
     is_deleting,
     key_of,
     owner_reference,
@@ -66,9 +65,7 @@ class Databases(Controller):
         made = self.cluster.informer(STATEFUL_SET).get(*key_of(wanted))
         ready = bool(made) and ((made or {}).get("status") or {}).get("readyReplicas", 0) > 0
         words = ("True", "StatefulSetReady", "Running") if ready else ("False", "StatefulSetNotReady", "Not ready")
-        await self.cluster.set_status(
-            MARIADB, wanted, {"conditions": [condition("Ready", *words, self.cluster.timestamp())]}
-        )
+        await self.cluster.set_condition(MARIADB, wanted, "Ready", words)
 
 
 def _stateful_set(wanted: Obj, labels: dict[str, str]) -> Obj:

@@ -15,7 +15,6 @@ from clusterctl.sandbox.kube.machines.kinds import (
     Key,
     Kind,
     Obj,
-    condition,
     is_deleting,
     is_finished,
     is_ready,
@@ -115,9 +114,7 @@ class _Daemon(Controller):
         made = self.cluster.informer(self.workload).get(wanted["metadata"]["namespace"], name)
         ready = ((made or {}).get("status") or {}).get("readyReplicas", 0) >= wanted["spec"].get("replicas", 1)
         words = ("True", "Ready", "") if ready else ("False", "NotReady", "")
-        await self.cluster.set_status(
-            self.kind, wanted, {"conditions": [condition("Ready", *words, self.cluster.timestamp())]}
-        )
+        await self.cluster.set_condition(self.kind, wanted, "Ready", words)
 
 
 class _StatefulDaemon(_Daemon):
