@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from clusterctl.adapters.charts import ChartSource
+from clusterctl.adapters.helm_faults import explained
 from clusterctl.adapters.kubesession import KubeSession
 from clusterctl.adapters.process import Tool
 from clusterctl.errors import ToolFailedError
@@ -55,10 +56,16 @@ class Helm:
 
     def install(self, access: KubeAccess, component: Component, values: str) -> None:
         """Install or upgrade; a release that an interrupted or failed run has left half made is mended first."""
-        if not isinstance(component.chart, Chart):
-            raise TypeError(f"{component.name} is no chart")
         before = self.release(access, component)
         self._mend(access, component, before)
+        try:
+            self._install(access, component, values)
+        except ToolFailedError as problem:
+            raise explained(problem, component) from problem
+
+    def _install(self, access: KubeAccess, component: Component, values: str) -> None:
+        if not isinstance(component.chart, Chart):
+            raise TypeError(f"{component.name} is no chart")
         chart = self._charts.locate(component.chart)
         if component.crds:
             self._apply_crds(access, chart)
