@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from clusterctl.engine.events import Event
 from clusterctl.engine.executor import Executor, Hands
 from clusterctl.errors import BusyError, InterruptedRunError
+from clusterctl.model.capacity import Reservation
 from clusterctl.model.cluster import ClusterState, NodegroupState, ScalingActivity, StackState
 from clusterctl.model.leftovers import Resource
 from clusterctl.model.placement import Placement
@@ -92,6 +93,19 @@ class TimedClusters(ScriptedClusters):
 
     def nodegroup(self, region: str, cluster: str, name: str) -> NodegroupState:
         return self._timed[max(second for second in self._timed if second <= self._clock.slept_s)]
+
+
+class FakeReservations:
+    """A ReservationReader of an account that has these."""
+
+    def __init__(self, *reservations: Reservation) -> None:
+        self._reservations = reservations
+
+    def find(self, region: str, reservation_id: str) -> Reservation | None:
+        return next((one for one in self._reservations if one.reservation_id == reservation_id), None)
+
+    def ours(self, regions: Sequence[str]) -> tuple[Reservation, ...]:
+        return tuple(one for one in self._reservations if one.region in regions)
 
 
 class FakeRun:

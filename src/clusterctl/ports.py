@@ -152,6 +152,9 @@ class Prober(Protocol):
     """Makes reservations to prove capacity, and cancels them; a region's zones one by one, regions side by side."""
 
     def prove(self, orders: Sequence[ReservationOrder]) -> tuple[ProbeOutcome, ...]: ...
+    def hold(self, order: ReservationOrder) -> ProbeOutcome:
+        """Make a reservation and keep it; it ends by itself after the order's lifetime."""
+
     def cancel(self, region: str, reservation_id: str) -> None: ...
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from clusterctl.engine import actions
 from clusterctl.engine.actions import Action, Effect
+from clusterctl.engine.attempts import RegionExhaustedError
 from clusterctl.engine.probing import ProbeLedger
 from clusterctl.errors import ToolFailedError
 from clusterctl.model.capacity import ProbeOutcome, ReservationOrder
@@ -25,6 +26,8 @@ WHERE = ("us-east-2", "training")
 SECRET = "rendered-and-long"
 ACTIONS: tuple[tuple[Action, str, str], ...] = (  # the action, the hand that does it, the effect's mark
     (actions.ProbeCapacity((ORDER,), 0.15), "prober.prove", "$"),
+    (actions.ProveAgain(ORDER, 0.15), "prover.prove_again", "$"),
+    (actions.HoldCapacity((ORDER,), 3.83, 18.4), "prover.hold", "$"),
     (actions.CancelReservation("us-east-2", "cr-1", "a stray"), "prober.cancel", "-"),
     (actions.RememberPlacement(Placement(gpu_az="us-east-2a")), "placement.save", "~"),
     (actions.CreateCluster(*WHERE, SECRET, "Kubernetes 1.34"), "builder.create", "+"),
@@ -63,8 +66,11 @@ class Hand:
         return call
 
 
+LEAVE = actions.LeaveRegion("us-east-2", "us-west-2", "no zone has room")  # done by whoever runs the stages
+
+
 def hands(calls: list[str]) -> dict[str, Any]:
-    names = ("builder", "launcher", "remover", "aws", "releases", "kube", "readiness", "kubeconfig", "placement")
+    names = ("prover", "builder", "launcher", "remover", "aws", "releases", "kube", "readiness", "kubeconfig", "placement")
     return {name: Hand(name, calls) for name in names} | {
         "prober": Hand("prober", calls, (ProbeOutcome(ORDER, START),)),
         "ledger": ProbeLedger(),
@@ -72,7 +78,15 @@ def hands(calls: list[str]) -> dict[str, Any]:
 
 
 def test_every_action_there_is_stands_in_the_table() -> None:
-    assert {type(action) for action, _, _ in ACTIONS} == set(get_args(Action))
+    assert {type(action) for action, _, _ in ACTIONS} | {type(LEAVE)} == set(get_args(Action))
+
+
+def test_leaving_a_region_ends_the_round_and_touches_nothing() -> None:
+    calls: list[str] = []
+    with pytest.raises(RegionExhaustedError, match="leave us-east-2 for us-west-2") as caught:
+        executor(**hands(calls)).execute(LEAVE, Recorder().tell)
+    assert (caught.value.region, caught.value.onward, caught.value.exit_code) == ("us-east-2", "us-west-2", 3)
+    assert calls == []
 
 
 @pytest.mark.parametrize(("action", "hand", "mark"), ACTIONS, ids=lambda one: type(one).__name__)
@@ -103,7 +117,7 @@ def test_the_journal_keeps_plain_facts_and_no_rendered_file() -> None:
     for action, _, _ in ACTIONS:
         executor(**hands([]), journal=Keeping()).execute(action, Recorder().tell)
     assert SECRET not in str(kept)
-    assert {"region", "cluster", "nodegroup", "zone", "line"} <= kept[5].keys()
+    assert {"region", "cluster", "nodegroup", "zone", "line"} <= kept[7].keys()
 
 
 def test_a_failure_reaches_the_caller_and_the_journal_does_not_call_it_done() -> None:

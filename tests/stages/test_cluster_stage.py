@@ -227,7 +227,7 @@ def test_system_nodes_on_their_way_are_awaited() -> None:
 
 def test_system_nodes_that_cannot_be_made_end_the_stage_with_their_own_reason() -> None:
     failure = classify("VcpuLimitExceeded", "You have requested more vCPU capacity than your current vCPU limit of 8")
-    attempts = Attempts((Attempt(REGION, "", "m7i.xlarge", "quota", failure.message, failure),))
+    attempts = Attempts((Attempt(REGION, "", "m7i.xlarge", "quota", failure.message, failure, "system"),))
     state = replace(standing(), nodegroups={"system": "CREATE_FAILED"})
     with pytest.raises(QuotaTooSmallError, match="system node group was not made: You have requested more vCPU"):
         plan(state, inputs().with_value(attempts))

@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 import yaml
 
-from clusterctl.engine.actions import AwaitNodegroup, CreateNodegroup, DeleteNodegroup, RememberPlacement
+from clusterctl.engine.actions import (
+    AwaitNodegroup,
+    CancelReservation,
+    CreateNodegroup,
+    DeleteNodegroup,
+    LeaveRegion,
+    ProveAgain,
+    RememberPlacement,
+)
 from clusterctl.engine.attempts import Attempt, Attempts
 from clusterctl.engine.outputs import Outputs
 from clusterctl.errors import (
@@ -17,20 +25,28 @@ from clusterctl.errors import (
     StageIncompleteError,
     UsageError,
 )
-from clusterctl.model.capacity import Candidate, Question, Source, Verdict
-from clusterctl.model.cluster import TAG_CLUSTER, ClusterState, HealthIssue, NodegroupState, StackState
+from clusterctl.model.capacity import TAG_PURPOSE, Candidate, Question, Reservation, Source, Verdict
+from clusterctl.model.cluster import (
+    TAG_CLUSTER,
+    TAG_HOLD,
+    TAG_RUN,
+    ClusterState,
+    HealthIssue,
+    NodegroupState,
+    StackState,
+)
 from clusterctl.model.decision import Asked, Decision
 from clusterctl.model.failures import classify
 from clusterctl.model.instances import InstanceType
 from clusterctl.model.run import RunContext
 from clusterctl.model.settings import Settings
 from clusterctl.stages.nodegroup import NodegroupStage
-from fakes import ScriptedClusters, activity, group, no_capacity
+from fakes import FakeReservations, ScriptedClusters, activity, group, no_capacity
 
 OURS = {TAG_CLUSTER: "training"}
 KIND = InstanceType("g6.12xlarge", 48, 196_608, gpus=4, gpu_name="L4", efa_interfaces=1)
 ZONES = ("us-east-2a", "us-east-2b", "us-east-2c")
-STAGE = NodegroupStage(ScriptedClusters())
+STAGE = NodegroupStage(ScriptedClusters(), FakeReservations())
 
 
 def place(zone: str, **facts: Any) -> Candidate:
@@ -42,13 +58,20 @@ def place(zone: str, **facts: Any) -> Candidate:
     return replace(plain, **facts)
 
 
-def inputs(*places: Candidate, attempts: Attempts | None = None, **settings: object) -> Outputs:
+def inputs(
+    *places: Candidate,
+    attempts: Attempts | None = None,
+    probe: bool = False,
+    made_by: str = "run-0",
+    **settings: object,
+) -> Outputs:
     decision = Decision(places or tuple(place(zone) for zone in ZONES), {KIND.name: KIND})
     question = Question(("g6.12xlarge",), 2, ("us-east-2",), cluster="training")
     cluster = ClusterState(
-        "us-east-2", "training", "ACTIVE", private_subnets={zone: f"subnet-{zone[-1]}" for zone in ZONES}
-    )
-    bag = Outputs().with_value(Settings.model_validate(settings)).with_value(Asked(question, "gpu"))
+        "us-east-2", "training", "ACTIVE", private_subnets={zone: f"subnet-{zone[-1]}" for zone in ZONES},
+        tags={TAG_RUN: made_by},
+    )  # fmt: skip
+    bag = Outputs().with_value(Settings.model_validate(settings)).with_value(Asked(question, "gpu", probe))
     bag = bag.with_value(RunContext("run-1", "111122223333", "ada", "training")).with_value(decision)
     return bag.with_value(cluster).with_value(attempts or Attempts())
 
@@ -273,5 +296,111 @@ def test_what_is_expected_of_a_plan_needs_no_further_plan(state: NodegroupState)
 
 def test_observing_asks_for_the_node_group_of_the_clusters_own_region() -> None:
     clusters = ScriptedClusters()
-    NodegroupStage(clusters).observe(inputs())
+    NodegroupStage(clusters, FakeReservations()).observe(inputs())
     assert clusters.asked == ["nodegroup us-east-2/training/gpu"]
+
+
+FAR = tuple(
+    place(f"us-west-2{letter}", region="us-west-2", zone_id=f"usw2-az{letter}", subnet="no-cluster", subnet_id="")
+    for letter in "ab"
+)
+NEAR = tuple(place(zone) for zone in ZONES)
+
+
+def mixed() -> tuple[Candidate, ...]:
+    """Places of two regions as a search may rank them: near and far ones by turns."""
+    return (NEAR[0], FAR[0], NEAR[1], FAR[1], NEAR[2])
+
+
+def test_every_zone_of_the_region_is_tried_before_another_region() -> None:
+    zones: list[str] = []
+    while len(zones) < len(ZONES):
+        zones.append(zone_of(STAGE.plan(inputs(*mixed(), attempts=tried(*zones), made_by="run-1"), group())))
+    assert zones == list(ZONES)
+    leave = STAGE.plan(inputs(*mixed(), attempts=tried(*ZONES), made_by="run-1"), group())
+    assert leave == (LeaveRegion("us-east-2", "us-west-2", "no zone has room"),)
+
+
+def test_another_region_comes_before_a_less_wanted_type() -> None:
+    other = place("us-east-2a", instance_type="g5.12xlarge")
+    plan = STAGE.plan(inputs(*mixed(), other, attempts=tried(*ZONES), made_by="run-1"), group())
+    assert [type(action) for action in plan] == [LeaveRegion]
+
+
+def test_what_failed_is_removed_before_the_region_is_left() -> None:
+    failed = ours("CREATING", "CREATE_IN_PROGRESS", zones=("us-east-2c",))
+    plan = STAGE.plan(inputs(*mixed(), attempts=tried(*ZONES), made_by="run-1"), failed)
+    assert [type(action) for action in plan] == [DeleteNodegroup, LeaveRegion]
+
+
+def test_a_cluster_that_stood_before_is_never_left_for_another_region() -> None:
+    with pytest.raises(CapacityUnavailableError, match="no zone of us-east-2 has room") as caught:
+        STAGE.plan(inputs(*mixed(), attempts=tried(*ZONES), made_by="run-0"), group())
+    assert "the cluster in us-east-2 stood before: clusterctl teardown" in caught.value.hint
+
+
+def test_the_room_elsewhere_is_proved_before_anything_is_torn_down_for_it() -> None:
+    plan = STAGE.plan(inputs(*mixed(), attempts=tried(*ZONES), made_by="run-1", probe=True), group())
+    assert [type(action) for action in plan] == [ProveAgain, LeaveRegion]
+    assert isinstance(plan[0], ProveAgain)
+    assert plan[0].order.zone == "us-west-2a"
+
+
+def test_room_is_proved_again_right_before_the_launch_and_anew_for_each_place() -> None:
+    first = STAGE.plan(inputs(probe=True), group())
+    second = STAGE.plan(inputs(probe=True, attempts=tried("us-east-2a")), group())
+    assert [type(action) for action in first] == [ProveAgain, RememberPlacement, CreateNodegroup]
+    tokens = {
+        action.order.client_token for plan in (first, second) for action in plan if isinstance(action, ProveAgain)
+    }
+    assert len(tokens) == 2
+    assert "right before the launch, about 0.08 USD at most" in str(first[0])
+
+
+HOLD = "cr-0fedcba9876543210"
+HELD = place("us-east-2a", reservation_id=HOLD, reason="2 held")
+
+
+def test_a_node_group_is_launched_into_the_hold_of_its_place_and_says_so() -> None:
+    (remember, create) = STAGE.plan(inputs(HELD, place("us-east-2b"), probe=True), group(holds=(HOLD,)))
+    assert isinstance(remember, RememberPlacement)
+    assert (remember.placement.capacity_reservation_id, remember.placement.capacity_source) == ("", "probe")
+    assert isinstance(create, CreateNodegroup)
+    assert create.reservation_id == HOLD
+    (made,) = yaml.safe_load(create.config)["managedNodeGroups"]
+    assert made["capacityReservation"] == {"capacityReservationTarget": {"capacityReservationID": HOLD}}
+    assert made["tags"][TAG_HOLD] == HOLD
+
+
+def test_a_hold_is_released_once_the_nodes_have_joined_and_not_before() -> None:
+    marked = {**OURS, TAG_HOLD: HOLD}
+    joined = replace(standing(reservation_id=HOLD, holds=(HOLD,)), tags=marked)
+    assert STAGE.plan(inputs(HELD), replace(joined, instances=1)) == ()
+    assert STAGE.plan(inputs(HELD), joined) == (CancelReservation("us-east-2", HOLD, "the nodes have joined"),)
+    assert STAGE.plan(inputs(HELD), replace(joined, holds=())) == ()
+
+
+def test_a_hold_that_has_ended_before_the_launch_is_replaced_by_a_new_proof() -> None:
+    plan = STAGE.plan(inputs(HELD, probe=True), group(holds=()))
+    assert [type(action) for action in plan] == [ProveAgain, *CREATE]
+    assert isinstance(plan[2], CreateNodegroup)
+    assert plan[2].reservation_id == ""
+
+
+@pytest.mark.parametrize("code", ["InsufficientInstanceCapacity", "ReservationCapacityExceeded"])
+def test_a_hold_that_did_not_help_is_released_before_the_next_place(code: str) -> None:
+    plan = STAGE.plan(inputs(HELD, place("us-east-2b"), attempts=tried("us-east-2a", code=code)), group(holds=(HOLD,)))
+    assert [type(action) for action in plan] == [CancelReservation, *CREATE]
+    assert zone_of(plan) == "us-east-2b"
+
+
+def test_only_holds_of_this_cluster_are_seen() -> None:
+    mine = {TAG_PURPOSE: "hold", TAG_CLUSTER: "training"}
+    plain = Reservation(HOLD, "us-east-2", "us-east-2a", "use2-az1", KIND.name, 2, 2, "active", tags=mine)
+    others = [
+        replace(plain, reservation_id="cr-1", tags={**mine, TAG_CLUSTER: "other"}),
+        replace(plain, reservation_id="cr-2", tags={**mine, TAG_PURPOSE: "probe"}),
+        replace(plain, reservation_id="cr-3", region="us-west-2"),
+    ]
+    stage = NodegroupStage(ScriptedClusters(), FakeReservations(plain, *others))
+    assert stage.observe(inputs()).holds == (HOLD,)

@@ -13,6 +13,7 @@ from clusterctl.cli.options import (
     AllRegions,
     ClusterName,
     Events,
+    Hold,
     InstanceTypes,
     Junit,
     MaxHourlyUsd,
@@ -38,6 +39,7 @@ def register(app: typer.Typer) -> None:
         all_regions: AllRegions = False,
         azs: Zones = "",
         probe: Probe = None,
+        hold: Hold = False,
         instance_types: InstanceTypes = "",
         nodes: Nodes = None,
         cluster_name: ClusterName = "",
@@ -62,7 +64,8 @@ def register(app: typer.Typer) -> None:
         search = Search(regions, all_regions, azs, instance_types, nodes, cluster_name, region)
         flags = {"TTL": ttl, "MAX_HOURLY_USD": max_hourly_usd, "OPERATORS": operators}
         proof = not plan if probe is None else probe
-        with open_bench(ask(invocation, search, flags=flags, probe=proof, events=events, junit=junit)) as bench:
+        more = {"hold": hold, "events": events, "junit": junit}
+        with open_bench(ask(invocation, search, flags=flags, probe=proof, **more)) as bench:
             if train:
                 refuse_without_operator(train, bench.settings.operators)
             return run_stages(invocation, bench, Steps(bench.deployment, plan_only=plan, yes=yes, train=train))

@@ -157,13 +157,16 @@ def _document(command: str, bench: Bench, result: RunResult) -> dict[str, Any]:
 
 
 def _show_result(invocation: Invocation, document: Mapping[str, Any]) -> None:
-    from clusterctl.cli.tables import NODE_COLUMNS, node_rows, table, usd
+    from clusterctl.cli.tables import ATTEMPT_COLUMNS, NODE_COLUMNS, attempt_rows, node_rows, table, usd
 
     for stage in document["stages"]:
         write_text(
             f"{stage['name']:<10} {stage['status']}"
             + (f" ({len(stage['actions'])} changes)" if stage["actions"] else "")
         )
+    if any(one["outcome"] != "available" for one in document["attempts"]):
+        rows = attempt_rows(document["attempts"])
+        write_text("\n" + table("Places, in the order of trying", ATTEMPT_COLUMNS, rows, color=invocation.color))
     verification = document.get("verification")
     if verification:
         write_text(

@@ -30,6 +30,12 @@ Probe = Annotated[
         "--probe/--no-probe", help="Prove capacity by a reservation made and cancelled.", rich_help_panel=SEARCH
     ),
 ]
+Hold = Annotated[
+    bool,
+    typer.Option(
+        "--hold", help="Keep the reservation that proved capacity until the nodes have joined.", rich_help_panel=SEARCH
+    ),
+]
 InstanceTypes = Annotated[
     str,
     typer.Option(

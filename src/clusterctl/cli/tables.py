@@ -76,6 +76,15 @@ def places_table(candidates: Sequence[Mapping[str, Any]], *, color: bool) -> str
     return table(title, CANDIDATE_COLUMNS, candidate_rows(candidates), color=color)
 
 
+def attempt_rows(attempts: Sequence[Mapping[str, Any]]) -> Rows:
+    """The rows of a table of places that were tried or ruled out, from attempt documents."""
+    for one in attempts:
+        yield one["region"], one["zone"], one["instance_type"], one["outcome"], one["reason"]
+
+
+ATTEMPT_COLUMNS = ("?Region", "Zone", "Type", "Outcome", "Why")
+
+
 def node_rows(verification: Mapping[str, Any]) -> Rows:
     """The rows of the allocatable table, from a verification document."""
     for node in verification["nodes"]:

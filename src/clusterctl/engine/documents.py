@@ -10,6 +10,7 @@ from typing import Any
 from clusterctl.engine.attempts import Attempt
 from clusterctl.engine.events import Event
 from clusterctl.engine.pipeline import RunResult, StageResult
+from clusterctl.errors import CapacityUnavailableError
 from clusterctl.model.cluster import NodegroupState
 from clusterctl.model.documents import verification_document
 from clusterctl.model.verification import Verification
@@ -56,14 +57,28 @@ def attempt_document(attempt: Attempt) -> dict[str, Any]:
 
 def _attempts(result: RunResult) -> tuple[Attempt, ...]:
     """The places that failed, and the one that worked where this run made the node group."""
+    tried = (*result.attempts.tried, *_ruled_out(result))
     made = any(stage.name == "nodegroup" and stage.status == "done" for stage in result.stages)
     if not made or NodegroupState not in result.outputs:
-        return result.attempts.tried
+        return tried
     state = result.outputs[NodegroupState]
     zone = ",".join(state.zones)
     return (
-        *result.attempts.tried,
+        *tried,
         Attempt(state.region, zone, state.instance_type, "available", "node group is ACTIVE"),
+    )
+
+
+def _ruled_out(result: RunResult) -> tuple[Attempt, ...]:
+    """Where no place was left: those that were asked about and ruled out before anything was launched there."""
+    if not isinstance(result.error, CapacityUnavailableError):
+        return ()
+    known = {(one.region, one.instance_type, one.zone) for one in result.attempts.tried}
+    places = [one for one in result.error.document.get("candidates", ()) if one["verdict"] != "available"]
+    return tuple(
+        Attempt(one["region"], one["zone"], one["instance_type"], one["verdict"], one["reason"])
+        for one in places
+        if (one["region"], one["instance_type"], one["zone"]) not in known
     )
 
 

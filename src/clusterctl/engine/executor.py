@@ -22,18 +22,23 @@ from clusterctl.engine.actions import (
     DeleteObjects,
     DeleteWorkload,
     ForgetCluster,
+    HoldCapacity,
     InstallRelease,
+    LeaveRegion,
     MoveExpiry,
     ProbeCapacity,
+    ProveAgain,
     RememberPlacement,
     RemoveRelease,
     RemoveResource,
     ReplaceAddon,
     WriteKubeconfig,
 )
+from clusterctl.engine.attempts import RegionExhaustedError
 from clusterctl.engine.building import ClusterBuilder
 from clusterctl.engine.launching import NodegroupLauncher
 from clusterctl.engine.probing import ProbeLedger
+from clusterctl.engine.proving import CapacityProver
 from clusterctl.engine.readiness import Readiness
 from clusterctl.engine.removal import Remover
 from clusterctl.model.cluster import TAG_EXPIRES
@@ -56,6 +61,7 @@ class Hands:
 
     prober: Prober
     ledger: ProbeLedger
+    prover: CapacityProver
     builder: ClusterBuilder
     launcher: NodegroupLauncher
     remover: Remover
@@ -81,10 +87,10 @@ class Executor:
     def _perform(self, action: Action, tell: Tell) -> None:
         hands = self._hands
         match action:
-            case ProbeCapacity(orders=orders):
-                hands.ledger.record(hands.prober.prove(orders))
-            case CancelReservation(region=region, reservation_id=reservation):
-                hands.prober.cancel(region, reservation)
+            case ProbeCapacity() | ProveAgain() | HoldCapacity() | CancelReservation():
+                self._reserve(action, tell)
+            case LeaveRegion(region=region, onward=onward):
+                raise RegionExhaustedError(str(action), region=region, onward=onward)
             case RememberPlacement(placement=placement):
                 hands.placement.save(placement)
             case CreateCluster():
@@ -109,6 +115,18 @@ class Executor:
                 hands.aws.tag(region, resources, {TAG_EXPIRES: moment})
             case _:
                 self._perform_in_cluster(action, tell)
+
+    def _reserve(self, action: ProbeCapacity | ProveAgain | HoldCapacity | CancelReservation, tell: Tell) -> None:
+        hands = self._hands
+        match action:
+            case ProbeCapacity(orders=orders):
+                hands.ledger.record(hands.prober.prove(orders))
+            case ProveAgain():
+                hands.prover.prove_again(action, tell)
+            case HoldCapacity():
+                hands.prover.hold(action, tell)
+            case CancelReservation(region=region, reservation_id=reservation):
+                hands.prober.cancel(region, reservation)
 
     def _perform_in_cluster(
         self,

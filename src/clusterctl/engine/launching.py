@@ -87,7 +87,8 @@ class NodegroupLauncher:
             )
         kind = action.instance_type if isinstance(action, CreateNodegroup) else state.instance_type
         zone = action.zone or ",".join(state.zones)
-        attempt = Attempt(action.region, zone, kind, failure.cause.value, failure.message or failure.code, failure)
+        reason = failure.message or failure.code
+        attempt = Attempt(action.region, zone, kind, failure.cause.value, reason, failure, action.nodegroup)
         raise PlaceFailedError(attempt, details=tail)
 
 

@@ -101,22 +101,27 @@ class Pipeline:
         return Preview(tuple(plans), outputs)
 
     def apply(self, outputs: Outputs) -> RunResult:
-        """Run every stage to its end. A failure lets running stages finish and starts no new ones."""
+        """Run every stage to its end. A failure lets running stages finish and starts no new ones.
+
+        Attempts that `outputs` holds are of an earlier round: every stage sees them beside its own.
+        """
         graph = self._graph()
         graph.prepare()
         self._emit(RunStarted(self._clock.now(), self._needs()))
         results: dict[str, StageResult] = {}
-        attempts, error = Attempts(), None
+        before = outputs[Attempts] if Attempts in outputs else Attempts()
+        attempts, error = before, None
         with ThreadPoolExecutor(max_workers=len(self._stages)) as pool:
             running: dict[Future[StageResult], _StageRun] = {}
             while graph.is_active() and (running or error is None):
                 for name in graph.get_ready() if error is None else ():
-                    run = _StageRun(self._stages[name], outputs.only(self._stages[name].requires))
+                    stage = self._stages[name]
+                    run = _StageRun(stage, outputs.only(stage.requires), attempts=before)
                     running[pool.submit(self._run_stage, run)] = run
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     run = running.pop(future)
                     results[run.stage.name], problem = self._result(run, future)
-                    attempts = Attempts((*attempts.tried, *run.attempts.tried))
+                    attempts = attempts.plus(*run.attempts.since(before))
                     if problem is None:
                         outputs = outputs.with_value(run.observed)
                         graph.done(run.stage.name)

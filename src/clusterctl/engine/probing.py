@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from datetime import datetime
 
-from clusterctl.model.capacity import ProbeOutcome
+from clusterctl.model.capacity import ProbeOutcome, ReservationOrder
 
 
 class ProbeLedger:
@@ -20,6 +21,17 @@ class ProbeLedger:
             for outcome in outcomes:
                 order = outcome.order
                 self._outcomes[order.region, order.instance_type, order.zone_id, order.count] = outcome
+
+    def proved_at(self, order: ReservationOrder) -> datetime | None:
+        """When a place was last seen to have room; None if it was not, or found full since."""
+        with self._lock:
+            known = self._outcomes.get((order.region, order.instance_type, order.zone_id, order.count))
+        return known.at if known and known.available else None
+
+    def forget(self) -> None:
+        """Drop everything: what was proved before a cluster was made says little once it is gone again."""
+        with self._lock:
+            self._outcomes.clear()
 
     def outcomes(self) -> tuple[ProbeOutcome, ...]:
         with self._lock:

@@ -72,7 +72,9 @@ class Recording:
     def _take(self, event: Event) -> None:
         match event:
             case RunStarted(needs=needs):
-                self._rows |= {name: _Row(needs=before) for name, before in needs}
+                for name, before in needs:  # a later round adds to what an earlier one did
+                    row = self._row(name)
+                    row.needs, row.status = before, "skipped"
             case StageStarted(at=at, stage=stage):
                 row = self._row(stage)
                 row.started, row.status = at, "running"

@@ -11,6 +11,7 @@ from clusterctl.model.instances import InstanceType
 
 TAG_PURPOSE = "clusterctl:purpose"
 PROBE = "probe"
+HOLD = "hold"
 ZONES_WITHOUT_EKS = frozenset({"use1-az3", "usw1-az2", "cac1-az3"})  # EKS user guide, network requirements
 
 
@@ -82,6 +83,11 @@ class Reservation:
         """True if it was made as proof of capacity only, to be cancelled at once."""
         return self.tags.get(TAG_PURPOSE) == PROBE
 
+    @property
+    def is_hold(self) -> bool:
+        """True if it was made to keep proved capacity until the nodes have joined."""
+        return self.tags.get(TAG_PURPOSE) == HOLD
+
 
 @dataclass(frozen=True, slots=True)
 class RegionFacts:
@@ -145,13 +151,14 @@ class ReservationOrder:
 
 @dataclass(frozen=True, slots=True)
 class ProbeOutcome:
-    """What came of one order: had it or not, and since when we know."""
+    """What came of one order: had it or not, and since when we know. `held`: it stands on purpose."""
 
     order: ReservationOrder
     at: datetime
     failure: Failure | None = None
     reservation_id: str = ""
     cancelled: bool = True
+    held: bool = False
 
     @property
     def available(self) -> bool:

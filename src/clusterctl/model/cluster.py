@@ -14,6 +14,7 @@ TAG_RUN = "clusterctl:run"
 TAG_CLUSTER = "clusterctl:cluster"
 TAG_EXPIRES = "clusterctl:expires-at"
 TAG_OWNER = "clusterctl:owner"
+TAG_HOLD = "clusterctl:hold"  # on a node group: the reservation that only held its capacity until it had joined
 
 
 class StackVerdict(Enum):
@@ -97,6 +98,7 @@ class NodegroupState:
     activities: tuple[ScalingActivity, ...] = ()
     instances: int = 0
     created: datetime | None = None
+    holds: tuple[str, ...] = ()  # reservations of ours that still keep capacity for it
 
     @property
     def exists(self) -> bool:
@@ -105,6 +107,11 @@ class NodegroupState:
     @property
     def ready(self) -> bool:
         return self.status == "ACTIVE"
+
+    @property
+    def named_reservation(self) -> str:
+        """The reservation that the nodes live in; not one that merely held their capacity, and is over by now."""
+        return "" if self.reservation_id == self.tags.get(TAG_HOLD) else self.reservation_id
 
     @property
     def ours(self) -> bool:

@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from clusterctl.model.capacity import Candidate, ProbeOutcome, Question, Reservation, Source, Verdict, Zone
 from clusterctl.model.cluster import NodegroupState
+from clusterctl.model.failures import Failure
 from clusterctl.model.instances import InstanceType
 from clusterctl.model.placement import Placement
-from clusterctl.model.ranking import choose
+from clusterctl.model.ranking import choose, verdict_of
 from clusterctl.model.run import RunContext
-from clusterctl.model.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What this run looks for and how: `probe` spends money on proof, `save` remembers the answer."""
+    """What this run looks for and how: `probe` spends money on proof, `hold` keeps what proved it until nodes have
+    joined, `save` remembers the answer.
+    """
 
     question: Question
     nodegroup: str
     probe: bool = False
     save: bool = True
     gpus_per_node: int | None = None
-
-
-def asked_of(settings: Settings, regions: Sequence[str] = (), *, probe: bool = False, save: bool = True) -> Asked:
-    """What settings ask for; `regions` stands for the settings' own where all regions are to be searched."""
-    question = Question(
-        instance_types=settings.types,
-        nodes=settings.gpu_node_count,
-        regions=tuple(regions) or settings.search_regions,
-        zones=tuple(dict.fromkeys((*settings.azs, *filter(None, [settings.gpu_az])))),
-        cluster=settings.cluster_name,
-        reservation_id=settings.capacity_reservation_id,
-        priced=(settings.system_node_type,),
-    )
-    return Asked(question, settings.gpu_nodegroup_name, probe, save, settings.gpus_per_node)
+    hold: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +100,29 @@ def standing_first(
         reason=f"node group {state.name} stands here ({state.status})",
         subnet="yes",
         subnet_id=next(iter(state.subnets), here[0].subnet_id),
-        reservation_id=state.reservation_id,
+        reservation_id=state.named_reservation,
     )
     others = [one for one in candidates if one is not here[0]]
     return tuple(replace(one, rank=number) for number, one in enumerate((standing, *others), start=1))
+
+
+def after_failures(
+    candidates: Sequence[Candidate], failures: Mapping[tuple[str, str, str], Failure]
+) -> tuple[Candidate, ...]:
+    """The same places once launches have shown more of them: those that failed in this run come last, with the reason.
+
+    `failures` are told by region, instance type and zone name.
+    """
+    seen = [_failed(one, failures.get((one.region, one.instance_type, one.zone))) for one in candidates]
+    ordered = sorted(seen, key=lambda one: not one.usable)
+    return tuple(replace(one, rank=number) for number, one in enumerate(ordered, start=1))
+
+
+def _failed(one: Candidate, failure: Failure | None) -> Candidate:
+    if failure is None:
+        return one
+    reason = failure.message or failure.code
+    return replace(one, source=Source.PROBE, verdict=verdict_of(failure), reason=reason, reservation_id="")
 
 
 def placement_of(candidate: Candidate, asked: Asked, run: RunContext, before: Placement | None) -> Placement:
@@ -129,7 +137,7 @@ def placement_of(candidate: Candidate, asked: Asked, run: RunContext, before: Pl
         gpu_node_type=candidate.instance_type,
         gpu_node_count=candidate.nodes,
         gpu_nodegroup_name=asked.nodegroup,
-        capacity_reservation_id=candidate.reservation_id,
+        capacity_reservation_id="" if candidate.source is Source.PROBE else candidate.reservation_id,
         capacity_source=candidate.source.value,
         run_id=run.run_id,
         expires_at=run.expires_at.isoformat(timespec="seconds") if run.expires_at else "",

@@ -149,7 +149,7 @@ def _zones(question: Question, facts: RegionFacts, reservation: Reservation | No
 
 
 def _candidate(spot: _Spot) -> Candidate:
-    facts, reservation = spot.facts, spot.reservation
+    facts = spot.facts
     verdict, reason, source = _judge(spot)
     price = facts.prices.get(spot.type_name)
     return Candidate(
@@ -168,8 +168,14 @@ def _candidate(spot: _Spot) -> Candidate:
         reason=reason,
         hourly_usd=None if price is None else round(price * spot.question.nodes, 4),
         subnet_id=(facts.subnets or {}).get(spot.zone.name, ""),
-        reservation_id=reservation.reservation_id if reservation else "",
+        reservation_id=_reservation_id(spot),
     )
+
+
+def _reservation_id(spot: _Spot) -> str:
+    if spot.reservation:
+        return spot.reservation.reservation_id
+    return spot.outcome.reservation_id if spot.outcome and spot.outcome.held else ""
 
 
 def _judge(spot: _Spot) -> Judgement:
@@ -233,6 +239,8 @@ def _reserved(reservation: Reservation) -> Judgement:
 
 def _proved(outcome: ProbeOutcome) -> tuple[Verdict, str]:
     failure = outcome.failure
+    if failure is None and outcome.held:
+        return Verdict.AVAILABLE, f"{outcome.order.count} held by {outcome.reservation_id} until the nodes have joined"
     if failure is None:
         return Verdict.AVAILABLE, f"{outcome.order.count} reserved and cancelled at {outcome.at:%H:%M:%S} UTC"
     return verdict_of(failure), f"{failure.code}: {failure.message}" if failure.message else failure.code
@@ -269,6 +277,7 @@ def _order(question: Question, one: Candidate) -> tuple[object, ...]:
         0 if one.usable else _NEARNESS.index(one.verdict),
         types.index(one.instance_type) if one.instance_type in types else len(types),
         one.verdict is not Verdict.AVAILABLE,
+        not one.reservation_id,
         one.subnet != "yes",
         -(one.spot_score or 0),
         float("inf") if one.hourly_usd is None else one.hourly_usd,

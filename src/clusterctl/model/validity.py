@@ -57,8 +57,8 @@ def check_live(state: NodegroupState, question: Question, explicit: Collection[s
         ),
         (("GPU_NODE_COUNT",), question.nodes != state.desired, str(question.nodes), str(state.desired)),
         (
-            ("CAPACITY_RESERVATION_ID",), question.reservation_id != state.reservation_id,
-            question.reservation_id, state.reservation_id or "none",
+            ("CAPACITY_RESERVATION_ID",), question.reservation_id != state.named_reservation,
+            question.reservation_id, state.named_reservation or "none",
         ),
     )  # fmt: skip
     for keys, differs, asked, stands in said:

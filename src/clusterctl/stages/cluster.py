@@ -167,7 +167,8 @@ def _addons(state: ClusterState) -> Plan:
 
 def _system_nodes(inputs: Outputs, state: ClusterState) -> Plan:
     """The node group that operators run on. One that cannot be made ends the stage with its own reason."""
-    if Attempts in inputs and (failed := inputs[Attempts].last_failure) and failed.failure:
+    tried = inputs[Attempts] if Attempts in inputs else Attempts()
+    if (failed := tried.failure_of(state.region, SYSTEM_NODEGROUP)) and failed.failure:
         raise launch_error(failed.failure, f"the system node group was not made: {failed.reason}")
     status = state.nodegroups.get(SYSTEM_NODEGROUP, "")
     spec = _spec(inputs, state)

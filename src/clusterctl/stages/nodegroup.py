@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from clusterctl.engine.actions import AwaitNodegroup, CreateNodegroup, DeleteNodegroup, Plan, RememberPlacement
+from clusterctl.engine.actions import (
+    AwaitNodegroup,
+    CancelReservation,
+    CreateNodegroup,
+    DeleteNodegroup,
+    LeaveRegion,
+    Plan,
+    ProveAgain,
+    RememberPlacement,
+)
 from clusterctl.engine.attempts import Attempt, Attempts
 from clusterctl.engine.outputs import Outputs
-from clusterctl.errors import CapacityUnavailableError, ClusterctlError, StageIncompleteError, UsageError
-from clusterctl.model.capacity import Candidate
-from clusterctl.model.cluster import ClusterState, NodegroupState
-from clusterctl.model.decision import Asked, Decision, placement_of
-from clusterctl.model.failures import Remedy
+from clusterctl.errors import ClusterctlError, StageIncompleteError, UsageError
+from clusterctl.model.capacity import Candidate, Verdict
+from clusterctl.model.cluster import TAG_CLUSTER, TAG_HOLD, TAG_RUN, ClusterState, NodegroupState
+from clusterctl.model.decision import Asked, Decision, after_failures, placement_of
+from clusterctl.model.fallback import another_place_helps, next_place, nowhere
 from clusterctl.model.launch import launch_error
+from clusterctl.model.orders import cost_of, order_for
 from clusterctl.model.run import RunContext
 from clusterctl.model.settings import Settings
 from clusterctl.model.specs import (
@@ -25,7 +35,7 @@ from clusterctl.model.specs import (
     placement_group,
 )
 from clusterctl.model.standing import Standing, describe, nodegroup_standing
-from clusterctl.ports import ClusterReader
+from clusterctl.ports import ClusterReader, ReservationReader
 from clusterctl.rendering.eksctl_config import render_nodegroup
 
 
@@ -34,6 +44,7 @@ class NodegroupStage:
     """Provides NodegroupState. Asked again after a place has failed, it plans the removal and the next place."""
 
     clusters: ClusterReader
+    reservations: ReservationReader
 
     name: ClassVar[str] = "nodegroup"
     requires: ClassVar[tuple[type, ...]] = (Settings, RunContext, Asked, Decision, ClusterState)
@@ -42,7 +53,11 @@ class NodegroupStage:
 
     def observe(self, inputs: Outputs) -> NodegroupState:
         cluster = inputs[ClusterState]
-        return self.clusters.nodegroup(cluster.region, cluster.name, inputs[Asked].nodegroup)
+        state = self.clusters.nodegroup(cluster.region, cluster.name, inputs[Asked].nodegroup)
+        held = [one for one in self.reservations.ours((cluster.region,)) if one.is_hold]
+        return replace(
+            state, holds=tuple(one.reservation_id for one in held if one.tags.get(TAG_CLUSTER) == cluster.name)
+        )
 
     def plan(self, inputs: Outputs, observed: NodegroupState) -> Plan:
         """Raises what ended the search for a place, or what contradicts the node group that stands there."""
@@ -64,7 +79,8 @@ class NodegroupStage:
                 return (AwaitNodegroup(observed.region, observed.cluster, observed.name, zone),)
             case _:
                 _check_asked(inputs, observed)
-                return ()
+                joined = not self.waiting_for(inputs, observed)
+                return _release(observed, observed.holds, "the nodes have joined") if joined else ()
 
     def waiting_for(self, inputs: Outputs, observed: NodegroupState) -> str:
         if not observed.ready:
@@ -92,6 +108,7 @@ class NodegroupStage:
             reservation_id=spec.reservation_id,
             taints=spec.taints,
             tags=spec.tags,
+            holds=(),
         )
 
 
@@ -101,11 +118,16 @@ def _is_of(failed: Attempt, state: NodegroupState) -> bool:
 
 
 def _create(inputs: Outputs, state: NodegroupState) -> Plan:
-    place = _next_place(inputs)
+    place = _unless_over(inputs, state, _next_place(inputs))
+    proof = _proof(inputs, place)
+    if place.region != state.region:
+        return (*proof, LeaveRegion(state.region, place.region, "no zone has room"))
     spec = _spec(inputs, place)
-    decision = inputs[Decision]
-    placement = placement_of(place, inputs[Asked], inputs[RunContext], decision.remembered)
+    placement = placement_of(place, inputs[Asked], inputs[RunContext], inputs[Decision].remembered)
+    useless = [one for one in state.holds if one != place.reservation_id]
     return (
+        *_release(state, useless, "its place is given up"),
+        *proof,
         RememberPlacement(replace(placement, gpu_subnet=spec.subnet)),
         CreateNodegroup(
             region=state.region,
@@ -118,6 +140,24 @@ def _create(inputs: Outputs, state: NodegroupState) -> Plan:
             reservation_id=spec.reservation_id,
         ),
     )
+
+
+def _unless_over(inputs: Outputs, state: NodegroupState, place: Candidate) -> Candidate:
+    """A place whose hold has ended meanwhile is a place like any other."""
+    held = place.reservation_id and place.reservation_id != inputs[Settings].capacity_reservation_id
+    return replace(place, reservation_id="") if held and place.reservation_id not in state.holds else place
+
+
+def _proof(inputs: Outputs, place: Candidate) -> Plan:
+    """The room of a place is proved once more, where no reservation keeps it."""
+    if place.reservation_id or not (inputs[Asked].probe or inputs[Asked].hold):
+        return ()
+    order = order_for(place, inputs[RunContext], "launch", len(_attempts(inputs).tried))
+    return (ProveAgain(order, cost_of((place,))),)
+
+
+def _release(state: NodegroupState, reservations: Iterable[str], why: str) -> Plan:
+    return tuple(CancelReservation(state.region, one, why) for one in reservations)
 
 
 def _replace(inputs: Outputs, state: NodegroupState, why: str) -> Plan:
@@ -136,37 +176,62 @@ def _replace(inputs: Outputs, state: NodegroupState, why: str) -> Plan:
 
 
 def _next_place(inputs: Outputs) -> Candidate:
-    """The best place of the cluster's region that has not failed in this run; zones that EC2 itself named come first.
+    """The best place that has not failed in this run.
 
-    Raises the cause of the last failure where another zone cannot help, else CapacityUnavailableError.
+    Raises the cause of the last failure where another place cannot help, else CapacityUnavailableError.
     """
-    attempts = inputs[Attempts] if Attempts in inputs else Attempts()
-    last = attempts.last_failure
-    if last and last.failure and last.failure.remedy is not Remedy.NEXT_ZONE:
+    last = _attempts(inputs).last_failure
+    if last and last.failure and not another_place_helps(last.failure, held=_was_held(inputs, last)):
         raise launch_error(
             last.failure,
             f"{last.instance_type} in {last.zone}: {last.reason}",
             hint=_hint(inputs, last),
-            details=_report(attempts.tried),
+            details=_report(_attempts(inputs).tried),
         )
-    places = _places(inputs)
-    left = [
-        one
-        for one in places
-        if not attempts.failed_in(one.zone, one.instance_type) and _subnet(inputs, one) is not None
-    ]
+    seen = _seen(inputs)
     hinted = last.failure.zones if last and last.failure else ()
-    best = next(iter(sorted(left, key=lambda one: one.zone not in hinted)), None)
+    best = next_place((one for one in seen if one.usable), inputs[ClusterState].region, hinted)
     if best is None:
-        raise _nowhere(inputs, attempts, places)
+        raise nowhere(seen, inputs[Decision].candidate.nodes, _way_out(inputs))
     return best
 
 
-def _places(inputs: Outputs) -> tuple[Candidate, ...]:
-    """Where the nodes may live. A reservation that was named is never left for On-Demand capacity."""
+def _was_held(inputs: Outputs, attempt: Attempt) -> bool:
+    """Whether the place had been kept by a reservation of ours, not by one that the user named."""
     named = inputs[Settings].capacity_reservation_id
-    places = inputs[Decision].in_region()
-    return tuple(one for one in places if one.reservation_id == named) if named else places
+    held = {one.zone for one in inputs[Decision].candidates if one.reservation_id and one.reservation_id != named}
+    return attempt.zone in held
+
+
+def _attempts(inputs: Outputs) -> Attempts:
+    return inputs[Attempts] if Attempts in inputs else Attempts()
+
+
+def _seen(inputs: Outputs) -> tuple[Candidate, ...]:
+    """Every place that was asked for, with what this run has learned of it, best first.
+
+    A reservation that was named is never left for On-Demand capacity, and a cluster that stood before this run is
+    never left for another region.
+    """
+    named, cluster = inputs[Settings].capacity_reservation_id, inputs[ClusterState]
+    places = [one for one in inputs[Decision].candidates if not named or one.reservation_id == named]
+    seen = after_failures([_reachable(inputs, one) for one in places], _attempts(inputs).failures)
+    new = cluster.tags.get(TAG_RUN) == inputs[RunContext].run_id
+    return tuple(one for one in seen if new or one.region == cluster.region)
+
+
+def _reachable(inputs: Outputs, place: Candidate) -> Candidate:
+    """A zone of the cluster's region where the cluster has no private subnet cannot be used whatever its capacity."""
+    if not place.usable or place.region != inputs[ClusterState].region or _subnet(inputs, place) is not None:
+        return place
+    return replace(place, verdict=Verdict.SKIPPED, reason=f"no private subnet in {place.zone}")
+
+
+def _way_out(inputs: Outputs) -> str:
+    region = inputs[ClusterState].region
+    if any(one.region != region and one.usable for one in inputs[Decision].candidates):
+        return f"the cluster in {region} stood before: clusterctl teardown, then run this again to go elsewhere"
+    return "clusterctl probe --all-regions shows where there is capacity"
 
 
 def _subnet(inputs: Outputs, place: Candidate) -> str | None:
@@ -179,6 +244,7 @@ def _spec(inputs: Outputs, place: Candidate) -> NodegroupSpec:
     kind, reservation = decision.kinds[place.instance_type], decision.reservation
     check_launchable(kind)
     check_ami_family(settings.node_ami_family, kind.accelerator)
+    held = {TAG_HOLD: place.reservation_id} if place.reservation_id and not reservation else {}
     return NodegroupSpec(
         cluster=inputs[ClusterState].name,
         region=place.region,
@@ -195,7 +261,7 @@ def _spec(inputs: Outputs, place: Candidate) -> NodegroupSpec:
         is_block=bool(reservation and reservation.is_block and place.reservation_id),
         placement_group=placement_group(reservation if place.reservation_id else None),
         taints=(GPU_TAINT,) if settings.gpu_taint else (),
-        tags=inputs[RunContext].tags,
+        tags=inputs[RunContext].tags | held,
     )
 
 
@@ -225,26 +291,6 @@ def _contradictions(inputs: Outputs, state: NodegroupState) -> Iterable[tuple[st
         yield "the zone", " or ".join(zones), ", ".join(state.zones)
     if state.desired != decision.candidate.nodes:
         yield "a size of", str(decision.candidate.nodes), str(state.desired)
-
-
-def _nowhere(inputs: Outputs, attempts: Attempts, places: Sequence[Candidate]) -> CapacityUnavailableError:
-    """No place is left: each one with the reason, tried or not."""
-    region = inputs[ClusterState].region
-    ruled_out = [
-        f"{one.instance_type} in {one.zone}: {one.reason or one.verdict.value}"
-        for one in inputs[Decision].candidates
-        if one.region == region and not one.usable
-    ]
-    zoneless = [one for one in places if _subnet(inputs, one) is None]
-    skipped = [f"{one.instance_type} in {one.zone}: no private subnet in {one.zone}" for one in zoneless]
-    reasons = "\n".join(filter(None, [_report(attempts.tried), *skipped, *ruled_out]))
-    nodes = inputs[Decision].candidate.nodes
-    types = ", ".join(dict.fromkeys(one.instance_type for one in places))
-    return CapacityUnavailableError(
-        f"no zone of {region} has room for {nodes} x {types}: {'; '.join(reasons.splitlines())}",
-        hint="clusterctl probe --all-regions shows where there is capacity",
-        details=reasons,
-    )
 
 
 def _report(tried: Iterable[Attempt]) -> str:

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from clusterctl.engine.actions import CancelReservation, Plan, ProbeCapacity, RememberPlacement
+from clusterctl.engine.actions import CancelReservation, HoldCapacity, Plan, ProbeCapacity, RememberPlacement
+from clusterctl.engine.attempts import Attempts
 from clusterctl.engine.outputs import Outputs
 from clusterctl.engine.probing import ProbeLedger
-from clusterctl.errors import LeftoversError, UsageError
+from clusterctl.engine.proving import leaked
+from clusterctl.errors import UsageError
 from clusterctl.model.capacity import (
-    PROBE,
-    TAG_PURPOSE,
     Candidate,
     Question,
     RegionFacts,
     Reservation,
-    ReservationOrder,
     Source,
     Verdict,
 )
-from clusterctl.model.cluster import TAG_CLUSTER, TAG_EXPIRES, TAG_OWNER, TAG_RUN, NodegroupState
-from clusterctl.model.decision import Asked, Decision, Remembered, placement_of, standing_first
+from clusterctl.model.cluster import NodegroupState
+from clusterctl.model.decision import Asked, Decision, Remembered, after_failures, placement_of, standing_first
+from clusterctl.model.orders import (
+    EXPECTED_HOLD_S,
+    HOLD_LIFETIME_S,
+    cost_of,
+    fitting,
+    hold_for,
+    holds,
+    order_for,
+    outcome_of,
+    strays,
+)
 from clusterctl.model.placement import Placement
 from clusterctl.model.ranking import rank
 from clusterctl.model.reservations import check_reservation
@@ -33,7 +42,6 @@ from clusterctl.ports import CapacitySurvey, Clock, ClusterReader, PlacementStor
 
 STANDING = ("ACTIVE", "CREATING", "UPDATING", "DEGRADED")
 FRESH = timedelta(minutes=5)  # how long the answers of a survey are used within one run
-LEAST_BILLED_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +80,26 @@ class ProbeStage:
         if state := self._unremembered_group(facts, asked):
             return self._read_back(state, inputs, before)
         checked = self._check(inputs, replace(asked, question=question), facts, reservation)
-        candidates = rank(question, facts, self._ledger.outcomes(), reservation)
+        held = [one for one in holds(facts, run) if fitting(one, question, self._clock.now())]
+        outcomes = (*(outcome_of(one, self._clock.now()) for one in held), *self._ledger.outcomes())
+        tried = inputs[Attempts] if Attempts in inputs else Attempts()
+        candidates = after_failures(rank(question, facts, outcomes, reservation), tried.failures)
         decision = _decision(candidates, facts, before, run)
+        useless = tuple(one for one in holds(facts, run) if one not in held)
         return replace(
-            decision, reservation=reservation, outcomes=self._ledger.outcomes(), notices=(*checked, *decision.notices)
-        )
+            decision, reservation=reservation, outcomes=outcomes, strays=(*decision.strays, *useless),
+            notices=(*checked, *decision.notices),
+        )  # fmt: skip
 
     def plan(self, inputs: Outputs, observed: Decision) -> Plan:
         run, asked = inputs[RunContext], inputs[Asked]
         _refuse_leaks(observed)
         if observed.strays:
-            why = "left by a probe that was killed"
+            why = "left by a run that was killed"
             return tuple(CancelReservation(one.region, one.reservation_id, why) for one in observed.strays)
-        if asked.probe and (places := _worth_proving(observed)):
-            return (ProbeCapacity(tuple(_order(one, run) for one in places), _cost(places)),)
+        turn = len(inputs[Attempts].tried) if Attempts in inputs else 0
+        if (asked.probe or asked.hold) and (places := _worth_proving(observed)):
+            return (_hold(places, run, turn) if asked.hold else _probe(places, run, turn),)
         best = observed.candidate
         wanted = placement_of(best, asked, run, observed.remembered)
         return (RememberPlacement(wanted),) if asked.save and wanted != observed.remembered else ()
@@ -138,11 +152,10 @@ class ProbeStage:
         check_live(state, asked.question, inputs[Remembered].explicit)
         question = replace(
             asked.question, regions=(state.region,), instance_types=(state.instance_type,), zones=(),
-            nodes=max(1, state.desired), reservation_id=state.reservation_id,
+            nodes=max(1, state.desired), reservation_id=state.named_reservation,
         )  # fmt: skip
-        reservation = (
-            self._readers.reservations.find(state.region, state.reservation_id) if state.reservation_id else None
-        )
+        named = state.named_reservation
+        reservation = self._readers.reservations.find(state.region, named) if named else None
         facts = self._ask(question, run)
         candidates = standing_first(rank(question, facts), state, reservation)
         return replace(_decision(candidates, facts, before, run), reservation=reservation, live=True)
@@ -173,7 +186,7 @@ class ProbeStage:
     def _ask(self, question: Question, run: RunContext) -> tuple[RegionFacts, ...]:
         now = self._clock.now()
         at, facts = self._seen.get(question, (now, ()))
-        if facts and now - at < FRESH and not _strays(facts, run):
+        if facts and now - at < FRESH and not (strays(facts, run) or holds(facts, run)):
             return facts
         facts = self._readers.survey.ask(question)
         self._seen[question] = (now, facts)
@@ -205,14 +218,8 @@ def _refuse_other_names(before: Placement, asked: Asked, explicit: frozenset[str
 def _refuse_leaks(observed: Decision) -> None:
     """Raise LeftoversError for a probe whose cancellation nobody has seen."""
     for one in observed.outcomes:
-        if not one.cancelled:
-            order = one.order
-            raise LeftoversError(
-                f"reservation {one.reservation_id} in {order.zone} could not be cancelled and may still cost money;"
-                f" it ends by itself within {order.lifetime_s / 60 + 60:.0f} minutes of its making",
-                hint="aws ec2 cancel-capacity-reservation"
-                f" --region {order.region} --capacity-reservation-id {one.reservation_id}",
-            )
+        if not one.cancelled and not one.held:
+            raise leaked(one)
 
 
 def _decision(
@@ -225,22 +232,8 @@ def _decision(
         prices={region.region: region.prices for region in facts},
         remembered=before,
         probed=any(one.source is Source.PROBE for one in candidates),
-        strays=_strays(facts, run),
+        strays=strays(facts, run),
         notices=notices(facts),
-    )
-
-
-def _strays(facts: Sequence[RegionFacts], run: RunContext) -> tuple[Reservation, ...]:
-    """Probe reservations of this cluster and owner that an earlier run did not live to cancel."""
-    return tuple(
-        one
-        for region in facts
-        for one in region.reservations
-        if one.is_probe
-        and not one.is_block
-        and (one.tags.get(TAG_CLUSTER), one.tags.get(TAG_OWNER)) == (run.cluster, run.owner)
-        and one.tags.get(TAG_RUN) != run.run_id
-        and one.state in ("active", "pending")
     )
 
 
@@ -256,23 +249,15 @@ def _worth_proving(observed: Decision) -> tuple[Candidate, ...]:
     )
 
 
-def _order(place: Candidate, run: RunContext) -> ReservationOrder:
-    """What to reserve. The token is the same for the same place in the same run, however often it is asked."""
-    words = (run.run_id, place.region, place.zone_id, place.instance_type, str(place.nodes))
-    tags = {key: value for key, value in run.tags.items() if key != TAG_EXPIRES}
-    return ReservationOrder(
-        region=place.region,
-        zone=place.zone,
-        zone_id=place.zone_id,
-        instance_type=place.instance_type,
-        count=place.nodes,
-        client_token=str(uuid.uuid5(uuid.NAMESPACE_URL, "/".join(words))),
-        tags=tuple((tags | {TAG_PURPOSE: PROBE}).items()),
+def _probe(places: Sequence[Candidate], run: RunContext, turn: int) -> ProbeCapacity:
+    return ProbeCapacity(tuple(order_for(one, run, turn) for one in places), cost_of(places))
+
+
+def _hold(places: Sequence[Candidate], run: RunContext, turn: int) -> HoldCapacity:
+    """One place after the other until one has room: only that one is kept, and paid for."""
+    dearest = sorted(places, key=lambda one: (one.hourly_usd is not None, -(one.hourly_usd or 0)))[:1]
+    return HoldCapacity(
+        tuple(hold_for(one, run, turn) for one in places),
+        cost_of(dearest, EXPECTED_HOLD_S),
+        cost_of(dearest, 2 * HOLD_LIFETIME_S),  # EC2 ends it within an hour of the end that was asked for
     )
-
-
-def _cost(places: Sequence[Candidate]) -> float | None:
-    """USD at most, if each reservation stands for a minute; None if a price is unknown."""
-    prices = [one.hourly_usd for one in places]
-    known = [price for price in prices if price is not None]
-    return round(sum(known) * LEAST_BILLED_S / 3600, 2) if len(known) == len(prices) else None

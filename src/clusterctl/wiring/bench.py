@@ -41,6 +41,7 @@ from clusterctl.model.target import Target
 from clusterctl.model.verification import FailedVerificationError, Verification
 from clusterctl.ports import Identity
 from clusterctl.stages.extend import ExtendStage
+from clusterctl.wiring.deployment import Deployment
 from clusterctl.wiring.publishing import publish
 from clusterctl.wiring.tools import Tools, build_tools
 from clusterctl.wiring.world import World, open_world
@@ -65,6 +66,7 @@ class Ask:
     save: bool = True
     all_regions: bool = False
     expect_nodes: int | None = None
+    hold: bool = False
 
 
 class Bench:
@@ -157,7 +159,9 @@ class Bench:
         return preview.plans
 
     def apply(self, wanted: Sequence[str], emit: EventSink) -> RunResult:
-        result = self._pipeline(wanted, both(self.recording, emit)).apply(self.outputs)
+        told = both(self.recording, emit)
+        deployment = Deployment(self.tools, self.settings, self.clock, told)
+        result = deployment.run(lambda outputs: self._pipeline(wanted, told).apply(outputs), self.outputs)
         self._keep(result.outputs)
         if result.error is None:
             self.tools.journal.clear()
@@ -269,7 +273,8 @@ class Bench:
             reservation_id=settings.capacity_reservation_id,
             priced=(settings.system_node_type,),
         )
-        return Asked(question, settings.gpu_nodegroup_name, self.ask.probe, self.ask.save, settings.gpus_per_node)
+        ask = self.ask
+        return Asked(question, settings.gpu_nodegroup_name, ask.probe, ask.save, settings.gpus_per_node, hold=ask.hold)
 
     def _resolve(self) -> ResolvedSettings:
         return resolve(

@@ -73,8 +73,8 @@ def adopted(bench: Bench) -> dict[str, Any]:
             gpu_node_type=group.instance_type,
             gpu_node_count=group.desired,
             gpu_nodegroup_name=group.name if group.exists else "",
-            capacity_reservation_id=group.reservation_id,
-            capacity_source="reservation" if group.reservation_id else "unprobed",
+            capacity_reservation_id=group.named_reservation,
+            capacity_source="reservation" if group.named_reservation else "unprobed",
             run_id=cluster.tags.get(TAG_RUN, ""),
             expires_at=cluster.tags.get(TAG_EXPIRES, ""),
         )

@@ -31,6 +31,7 @@ from clusterctl.engine.components import Wanted
 from clusterctl.engine.executor import Executor, Hands
 from clusterctl.engine.launching import NodegroupLauncher
 from clusterctl.engine.probing import ProbeLedger
+from clusterctl.engine.proving import CapacityProver
 from clusterctl.engine.readiness import Readiness
 from clusterctl.engine.removal import Remover
 from clusterctl.engine.stage import Stage
@@ -83,7 +84,7 @@ class Tools:
         return (
             ProbeStage(self.readers, self.ledger, self.clock),
             ClusterStage(self.clusters, self.kubeconfig),
-            NodegroupStage(self.clusters),
+            NodegroupStage(self.clusters, self.readers.reservations),
             PluginsStage(settings, self.kube, self.releases),
             VolcanoStage(settings, self.kube, self.releases),
             KuberayStage(settings, self.kube, self.releases, after=gangs),
@@ -147,6 +148,7 @@ def build_tools(world: World, clock: RunClock, run: RunContext, placement: Place
     hands = Hands(
         prober=prober,
         ledger=ledger,
+        prover=CapacityProver(prober, ledger, clock),
         builder=ClusterBuilder(driver, clusters, writer, clock),
         launcher=NodegroupLauncher(driver, clusters, clock),
         remover=Remover(driver, clusters, writer, clock),

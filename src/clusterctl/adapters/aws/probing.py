@@ -64,6 +64,20 @@ class Ec2Prober:
                 raise
         return tuple(outcome for one in _results(running) for outcome in one)
 
+    def hold(self, order: ReservationOrder) -> ProbeOutcome:
+        """One order that is kept if it is given; whatever else was or may have been made is undone."""
+        trial = _Trial(order, self._parameters(order))
+        with self._journal.effect("CreateCapacityReservation", _facts(order)):
+            try:
+                failure = self._make(trial) or self._await_active(trial)
+                if failure:
+                    self._undo(trial)
+            except BaseException:
+                self._undo(trial)
+                raise
+        held = trial.made.reservation_id if trial.made and not failure else ""
+        return ProbeOutcome(order, self._clock.now(), failure, held, cancelled=not held, held=bool(held))
+
     def cancel(self, region: str, reservation_id: str) -> None:
         """Cancel a reservation of ours, seen cancelled. Raises UsageError for any other, LeftoversError if it stays."""
         self._canceller.cancel_ours(region, reservation_id)
