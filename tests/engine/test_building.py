@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clusterctl.engine.actions import CreateCluster
+from clusterctl.engine.attempts import CONTROL_PLANE, PlaceFailedError
 from clusterctl.engine.building import CREATE_LIMIT_S, ClusterBuilder
 from clusterctl.errors import AccessError, ClusterctlError, InterruptedRunError, QuotaTooSmallError, ToolFailedError
 from clusterctl.model.cluster import ClusterState, StackState
@@ -115,3 +116,17 @@ def test_an_addon_is_made_anew_only_once_the_failed_one_is_gone() -> None:
     build.builder.replace_addon("us-east-2", "training", "coredns")
     assert build.aws.calls == ["delete addon coredns", "create addon coredns"]
     assert build.clock.slept_s == 30
+
+
+def test_a_zone_without_room_for_a_control_plane_is_a_place_that_failed_with_eks_own_hint() -> None:
+    reason = (
+        "Cannot create cluster 'training' because us-east-2a, the targeted availability zone, does not currently have "
+        "sufficient capacity to support the cluster. Retry and choose from these availability zones: us-east-2b, "
+        "us-east-2c"
+    )
+    with pytest.raises(PlaceFailedError) as caught:
+        Build(cluster("", "ROLLBACK_COMPLETE", reason), code=1, tail="Error: failed to create cluster").create()
+    attempt = caught.value.attempt
+    assert (attempt.zone, attempt.nodegroup) == ("us-east-2a", CONTROL_PLANE)
+    assert attempt.failure is not None
+    assert attempt.failure.zones == ("us-east-2b", "us-east-2c")

@@ -88,7 +88,7 @@ def test_capacity_is_given_up_after_minutes_even_if_auto_scaling_tries_no_more()
         {0: COMING, 60: group("CREATING", "CREATE_IN_PROGRESS", activities=(no_capacity(50),))}, lasts_s=1500
     )
     launch.failure()
-    assert 230 <= launch.clock.slept_s <= 245
+    assert 140 <= launch.clock.slept_s <= 155  # 90 s after the first failure, at the next look
 
 
 def test_a_short_lack_of_capacity_may_heal() -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from botocore.session import get_session
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,6 +61,8 @@ STACK_NEW = (
     "(RequestToken: 1, HandlerErrorCode: GeneralServiceException)"
 )
 
+IN_USE = "The vpc 'vpc-1' has dependencies and cannot be deleted. (Service: Ec2, Status Code: 400)"
+
 WORDINGS = [
     (NO_CAPACITY, Cause.CAPACITY, Scope.ZONE, Remedy.NEXT_ZONE),
     (NO_SPOT, Cause.CAPACITY, Scope.ZONE, Remedy.NEXT_ZONE),
@@ -83,6 +86,7 @@ WORDINGS = [
     ("Unhealthy nodes in the kubernetes cluster", Cause.JOIN, Scope.ZONE, Remedy.STOP),
     ("Resource creation cancelled", Cause.CANCELLED, Scope.CALL, Remedy.STOP),
     (DENIED_RESERVATION, Cause.DENIED, Scope.ACCOUNT, Remedy.STOP),
+    (IN_USE, Cause.IN_USE, Scope.CALL, Remedy.WAIT),
 ]  # fmt: skip
 
 CODES = [
@@ -128,6 +132,9 @@ CODES = [
     ("ServerInternal", Cause.TRANSIENT, Remedy.RETRY),
     ("ServiceUnavailable", Cause.TRANSIENT, Remedy.RETRY),
     ("Unavailable", Cause.TRANSIENT, Remedy.RETRY),
+    ("DependencyViolation", Cause.IN_USE, Remedy.WAIT),
+    ("ResourceInUseException", Cause.IN_USE, Remedy.WAIT),
+    ("LimitExceeded", Cause.QUOTA, Remedy.STOP),
 ]
 
 CAPACITY_WORDS = ("insufficient", "unfulfillable", "sufficient", "unable to fulfill capacity")
@@ -235,3 +242,15 @@ def test_a_join_failure_beats_what_was_cancelled_for_it() -> None:
 
 def test_no_failure_has_no_cause() -> None:
     assert root_cause([]) is None
+
+
+def test_every_health_issue_that_eks_knows_means_something() -> None:
+    codes = get_session().get_service_model("eks").shape_for("NodegroupIssueCode").enum
+    spoken_by_their_message = {"Unknown", "AsgInstanceLaunchFailures"}
+    assert len(codes) > 30
+    assert {code for code in codes if classify(code).cause is Cause.UNKNOWN} <= spoken_by_their_message
+
+
+@pytest.mark.parametrize("code", ["RequestLimitExceeded", "TagLimitExceeded", "MaxConfigLimitExceeded"])
+def test_a_limit_is_a_quota_only_by_its_whole_name(code: str) -> None:
+    assert classify(code).cause is not Cause.QUOTA

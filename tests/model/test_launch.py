@@ -49,7 +49,7 @@ def test_the_number_of_failed_activities_decides(count: int, *, given_up: bool) 
     assert bool(give_up(state, START, START + at(30), Patience())) is given_up
 
 
-@pytest.mark.parametrize(("seconds", "given_up"), [(60, False), (189, False), (190, True)])
+@pytest.mark.parametrize(("seconds", "given_up"), [(60, False), (99, False), (100, True)])
 def test_so_does_the_time_since_the_first_of_them(seconds: float, *, given_up: bool) -> None:
     state = group("CREATING", activities=(no_capacity(10),))
     assert bool(give_up(state, START, START + at(seconds), Patience())) is given_up

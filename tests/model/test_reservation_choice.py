@@ -65,6 +65,20 @@ def test_no_room_or_no_time_is_a_lack_of_capacity(changes: dict[str, Any], words
 
 def test_it_has_to_outlive_the_cluster() -> None:
     ends = replace(HELD, end=NOW + timedelta(hours=3))
-    assert check_reservation(ends, ASKED, NOW, NOW + timedelta(hours=2)) == ()
+    assert len(check_reservation(ends, ASKED, NOW, NOW + timedelta(hours=2))) == 1
     with pytest.raises(CapacityUnavailableError, match="before the cluster expires"):
         check_reservation(ends, ASKED, NOW, NOW + timedelta(hours=4))
+
+
+def test_the_early_end_of_a_block_is_said() -> None:
+    block = replace(HELD, is_block=True, placement_group_arn="", end=datetime(2026, 12, 2, 11, 30, tzinfo=UTC))
+    (told,) = check_reservation(block, ASKED, NOW)
+    assert told == (
+        "capacity block cr-1 ends at 2026-12-02 11:30 UTC: EKS takes its nodes away from 2026-12-02 10:50 UTC,"
+        " EC2 ends them from 2026-12-02 11:00 UTC"
+    )
+
+
+def test_the_end_of_a_reservation_is_said() -> None:
+    (told,) = check_reservation(replace(HELD, end=NOW + timedelta(days=1)), ASKED, NOW)
+    assert told.startswith("reservation cr-1 ends at 2026-12-01 12:00 UTC")

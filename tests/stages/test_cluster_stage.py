@@ -17,7 +17,7 @@ from clusterctl.engine.actions import (
     ReplaceAddon,
     WriteKubeconfig,
 )
-from clusterctl.engine.attempts import Attempt, Attempts
+from clusterctl.engine.attempts import CONTROL_PLANE, Attempt, Attempts
 from clusterctl.engine.outputs import Outputs
 from clusterctl.errors import BusyError, CapacityUnavailableError, QuotaTooSmallError, UsageError
 from clusterctl.model.capacity import Candidate, Source, Verdict, Zone
@@ -288,3 +288,26 @@ def test_a_region_without_any_usable_place_says_so_here_too() -> None:
     given = inputs().with_value(Decision((taken,), {KIND.name: KIND}, {REGION: ZONES}))
     with pytest.raises(CapacityUnavailableError):
         plan(absent(), given)
+
+
+def unplaced(*zones: str, times: int = 1) -> Attempts:
+    """EKS had no room for the control plane in a zone, and named others."""
+    failure = classify("", "Cannot create cluster 'training' because us-east-2a, the targeted availability zone, does "
+                       "not currently have sufficient capacity to support the cluster. Retry and choose from these "
+                       f"availability zones: {', '.join(zones)}")  # fmt: skip
+    attempt = Attempt(REGION, "us-east-2a", "", failure.cause.value, failure.message, failure, CONTROL_PLANE)
+    return Attempts((attempt,) * times)
+
+
+def test_a_cluster_that_eks_has_no_room_for_is_made_again_in_the_zones_that_eks_names() -> None:
+    given = inputs().with_value(unplaced("us-east-2b", "us-east-2c"))
+    removal, creation = plan(absent("ROLLBACK_COMPLETE", OURS), given)
+    assert isinstance(removal, DeleteCluster)
+    assert isinstance(creation, CreateCluster)
+    assert yaml.safe_load(creation.config)["availabilityZones"] == ["us-east-2b", "us-east-2c"]
+
+
+@pytest.mark.parametrize("attempts", [unplaced("us-east-2a", "us-east-2c"), unplaced("us-east-2b", times=2)])
+def test_no_cluster_is_made_where_its_nodes_could_not_live_or_a_third_time(attempts: Attempts) -> None:
+    with pytest.raises(CapacityUnavailableError, match="EKS has no room for cluster training: Cannot create cluster"):
+        plan(absent(), inputs().with_value(attempts))

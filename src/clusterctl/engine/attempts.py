@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from clusterctl.errors import CapacityUnavailableError, ClusterctlError
 from clusterctl.model.failures import Failure
 
+CONTROL_PLANE = "control plane"  # what an attempt launched where it was a cluster, not a node group
+
 
 @dataclass(frozen=True, slots=True)
 class Attempt:

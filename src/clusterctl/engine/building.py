@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from clusterctl.engine.actions import CreateCluster
+from clusterctl.engine.attempts import CONTROL_PLANE, Attempt, PlaceFailedError
 from clusterctl.engine.waiting import look_until
 from clusterctl.errors import ClusterctlError, ToolFailedError
 from clusterctl.model.cluster import ClusterState, StackVerdict
-from clusterctl.model.failures import Cause, classify, root_cause
+from clusterctl.model.failures import Cause, classify, root_cause, zones_in
 from clusterctl.model.launch import launch_error
 from clusterctl.model.names import cluster_stack
 from clusterctl.ports import AwsWriter, Clock, ClusterReader, Eksctl, ToolRun
@@ -39,7 +40,7 @@ class ClusterBuilder:
         finally:
             run.stop()
         if not state.ready:
-            raise _failed(action, state, run)
+            raise _unplaced(action, state, run) or _failed(action, state, run)
 
     def associate_oidc(self, region: str, cluster: str) -> None:
         run = self._eksctl.associate_oidc(region, cluster)
@@ -78,6 +79,19 @@ class ClusterBuilder:
 def _busy(state: ClusterState) -> bool:
     groups = any(status in ("CREATING", "DELETING") for status in state.nodegroups.values())
     return state.stack.verdict is StackVerdict.BUSY or state.status in ("CREATING", "UPDATING") or groups
+
+
+def _unplaced(action: CreateCluster, state: ClusterState, run: ToolRun) -> PlaceFailedError | None:
+    """Where EKS has no room for a control plane it names the zones that do: the cluster can be made in those."""
+    causes = [one for one in (state.stack.failure, classify("", run.tail)) if one and one.zones]
+    if not causes:
+        return None
+    failure = causes[0]
+    zone = next(iter(zones_in(failure.message)), "")
+    attempt = Attempt(
+        action.region, zone, "", failure.cause.value, failure.message.strip()[-300:], failure, CONTROL_PLANE
+    )
+    return PlaceFailedError(attempt, details=run.tail)
 
 
 def _failed(action: CreateCluster, state: ClusterState, run: ToolRun) -> ClusterctlError:

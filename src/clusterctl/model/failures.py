@@ -25,6 +25,7 @@ class Cause(Enum):
     CONFIGURATION = "configuration"
     ACCOUNT = "account"
     JOIN = "join"
+    IN_USE = "in-use"
     CANCELLED = "cancelled"
     TRANSIENT = "transient"
     UNKNOWN = "unknown"
@@ -34,7 +35,7 @@ class Scope(Enum):
     """How far the cause reaches."""
 
     ZONE = "zone"
-    REGION = "region"
+    REGION = "region and market"
     ACCOUNT = "account"
     CALL = "call"
 
@@ -81,7 +82,8 @@ _LAWS = (  # the first that matches wins: launch failures stand before their con
         "VcpuLimitExceeded", "InstanceLimitExceeded", "MaxSpotInstanceCountExceeded", "Max spot instance count exceeded",
         "MaxFleetCountExceeded", "your quota for maximum Fleet Requests", "more vCPU capacity than your current vCPU limit",
         "CapacityBlockDescribeLimitExceeded", "AddressLimitExceeded", "VpcLimitExceeded", "NatGatewayLimitExceeded",
-        "ResourceLimitExceeded", "maximum number of addresses has been reached", "maximum number of VPCs has been reached",
+        "ResourceLimitExceeded", "ServiceLimitExceeded", "IamLimitExceeded", "Ec2LaunchTemplateMaxLimitExceeded",
+        "Ec2LaunchTemplateVersionMaxLimitExceeded", "maximum number of addresses has been reached", "maximum number of VPCs has been reached",
     )),
     _Law(Cause.THROTTLED, Scope.CALL, Remedy.RETRY, 30, (
         "RequestLimitExceeded", "Throttling", "TooManyRequests", "EC2ThrottledException", "SlowDown", "Rate exceeded",
@@ -114,18 +116,28 @@ _LAWS = (  # the first that matches wins: launch failures stand before their con
         "InvalidAvailabilityZone", "InvalidZone", "IdempotentParameterMismatch", "InvalidKMSKey", "TagPolicyViolation",
         "InvalidClientToken", "TagLimitExceeded",
         "UnsupportedException", "Ec2LaunchTemplate", "Ec2SubnetNotFound", "AmiIdNotFound", "KubernetesLabelInvalid",
+        "Ec2SubnetInvalidConfiguration", "Ec2SubnetMissingIpv6Assignment", "Ec2SubnetListTooLong", "Ec2SecurityGroupNotFound",
+        "AutoScalingGroupNotFound", "AutoScalingGroupInvalidConfiguration", "IamInstanceProfileNotFound",
         "Ec2InstanceTypeDoesNotExist", "IamNodeRoleNotFound", "InvalidRequest", "ValidationError",
     )),
     _Law(Cause.NOT_OFFERED, Scope.ZONE, Remedy.NEXT_ZONE, 24 * _HOUR, ("Unsupported",)),
     _Law(Cause.JOIN, Scope.ZONE, Remedy.STOP, 0, (
         "NodeCreationFailure", "failed to join the kubernetes cluster", "Unhealthy nodes in the kubernetes cluster",
     )),
+    _Law(Cause.IN_USE, Scope.CALL, Remedy.WAIT, 600, (
+        "DependencyViolation", "ResourceInUse", "has dependencies and cannot be deleted", "has a dependent object",
+        "has some mapped public address", "NodeTerminationFailure", "PodEvictionFailure", "Ec2SecurityGroupDeletionFailure",
+        "AutoScalingGroupInstanceRefreshActive",
+    )),
     _Law(Cause.CANCELLED, Scope.CALL, Remedy.STOP, 0, ("Resource creation cancelled", "Resource creation Initiated")),
     _Law(Cause.TRANSIENT, Scope.CALL, Remedy.RETRY, 60, (
         "InternalError", "InternalFailure", "ServerInternal", "ServiceUnavailable", "Unavailable", "RequestTimeout",
-        "Connection was closed", "Read timeout", "Connect timeout", "Could not connect", "EndpointConnection",
+        "ClusterUnreachable", "NetworkFailure", "Connection was closed", "Read timeout", "Connect timeout", "Could not connect", "EndpointConnection",
     )),
 )  # fmt: skip
+
+_QUOTA = next(law for law in _LAWS if law.cause is Cause.QUOTA)
+LAWS = tuple((law.cause, law.scope, law.remedy, law.holds_s, law.words) for law in _LAWS)  # as the pages show them
 
 _ZONE_HINT = re.compile(
     r"(?:choosing|from these availability zones:)\s+((?:[a-z]{2}(?:-[a-z]+)+-\d[a-z](?:,\s*)?)+)",
@@ -139,7 +151,7 @@ def classify(code: str, message: str = "") -> Failure:
 
     A code that is known decides alone: messages quote names of calls and resources, such as CreateCapacityReservation.
     """
-    law = _law_for(code) or _law_for(message)
+    law = _QUOTA if code == "LimitExceeded" else _law_for(code) or _law_for(message)  # part of the name of many others
     if not law:
         return Failure(Cause.UNKNOWN, Scope.CALL, Remedy.STOP, code, message)
     return Failure(law.cause, law.scope, law.remedy, code, message, law.holds_s, hinted_zones(message))
@@ -148,6 +160,11 @@ def classify(code: str, message: str = "") -> Failure:
 def _law_for(text: str) -> _Law | None:
     lower = text.lower()
     return next((law for law in _LAWS if any(word.lower() in lower for word in law.words)), None)
+
+
+def zones_in(message: str) -> tuple[str, ...]:
+    """Every zone that a message names, in its order."""
+    return tuple(_ZONE_NAME.findall(message))
 
 
 def hinted_zones(message: str) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ class Patience:
 
     every_s: float = 15
     failed_activities: int = 3
-    after_first_failure_s: float = 180
+    after_first_failure_s: float = 90
     limit_s: float = 45 * 60
     leftover_s: float = 10 * 60  # load balancers and NAT gateways take minutes to let go of what they use
     removal_s: float = 30 * 60

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from clusterctl.errors import CapacityUnavailableError, UsageError
 from clusterctl.model.capacity import Question, Reservation
 
+EKS_DRAINS = timedelta(minutes=40)  # before the end of a block (EKS user guide, capacity blocks)
+EC2_ENDS = timedelta(minutes=30)  # before the end of a block (EC2 user guide, capacity blocks)
 SHORTEST_USE = timedelta(hours=1)  # EKS scales a block's nodes to zero 40 minutes before the end
 LINUX = "Linux/UNIX"  # the platform of Amazon Linux, Bottlerocket and Ubuntu alike
 
@@ -25,9 +27,21 @@ def check_reservation(
             f"{_name(reservation)} {short}",
             hint="choose another reservation, fewer nodes (-n), or leave CAPACITY_RESERVATION_ID out",
         )
-    if reservation.is_block or reservation.placement_group_arn:
+    apart = f"{reservation.reservation_id} was made without a placement group: its instances may stand far apart"
+    spread = () if reservation.is_block or reservation.placement_group_arn else (apart,)
+    return (*spread, *_end_of(reservation))
+
+
+def _end_of(reservation: Reservation) -> tuple[str, ...]:
+    """What happens to the nodes when it ends, and when: those of a block go well before."""
+    end = reservation.end
+    if end is None:
         return ()
-    return (f"{reservation.reservation_id} was made without a placement group: its instances may stand far apart",)
+    if not reservation.is_block:
+        return (f"{_name(reservation)} ends at {_moment(end)}: its nodes go on, and no longer surely come back",)
+    drained, ended = end - EKS_DRAINS, end - EC2_ENDS
+    told = f"EKS takes its nodes away from {_moment(drained)}, EC2 ends them from {_moment(ended)}"
+    return (f"{_name(reservation)} ends at {_moment(end)}: {told}",)
 
 
 def _wrong_kind(reservation: Reservation, question: Question) -> tuple[str, str] | None:

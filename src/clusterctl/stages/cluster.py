@@ -17,7 +17,7 @@ from clusterctl.engine.actions import (
     ReplaceAddon,
     WriteKubeconfig,
 )
-from clusterctl.engine.attempts import Attempts
+from clusterctl.engine.attempts import CONTROL_PLANE, Attempt, Attempts
 from clusterctl.engine.outputs import Outputs
 from clusterctl.errors import BusyError, UsageError
 from clusterctl.model.cluster import ADDONS, TAG_CLUSTER, ClusterState, StackVerdict
@@ -120,6 +120,7 @@ def _create(inputs: Outputs, state: ClusterState) -> CreateCluster:
     decision, settings = inputs[Decision], inputs[Settings]
     check_launchable(decision.kind)
     check_ami_family(settings.node_ami_family, decision.kind.accelerator)
+    _refuse_useless(inputs, state)
     spec = _spec(inputs, state)
     summary = f"Kubernetes {spec.version}, {spec.system_count} x {spec.system_type}, zones {', '.join(spec.zones)}"
     return CreateCluster(spec.region, spec.name, render_cluster(spec), summary)
@@ -128,7 +129,10 @@ def _create(inputs: Outputs, state: ClusterState) -> CreateCluster:
 def _spec(inputs: Outputs, state: ClusterState) -> ClusterSpec:
     """What is asked for; of a cluster that stands, its own version and zones."""
     settings, decision, run = inputs[Settings], inputs[Decision], inputs[RunContext]
-    zones = tuple(sorted(state.private_subnets)) or cluster_zones(decision.all_zones, decision.zones)
+    failed = _unplaced(inputs, state)
+    roomy = failed.failure.zones if failed and failed.failure else tuple(one.name for one in decision.all_zones)
+    possible = [one for one in decision.all_zones if one.name in roomy]
+    zones = tuple(sorted(state.private_subnets)) or cluster_zones(possible, decision.zones)
     return ClusterSpec(
         name=run.cluster,
         region=state.region,
@@ -140,6 +144,22 @@ def _spec(inputs: Outputs, state: ClusterState) -> ClusterSpec:
         addons=ADDONS,
         tags=run.tags,
     )
+
+
+def _unplaced(inputs: Outputs, state: ClusterState) -> Attempt | None:
+    """The last time in this run that EKS had no room for the control plane in a zone, and named others."""
+    return inputs[Attempts].failure_of(state.region, CONTROL_PLANE) if Attempts in inputs else None
+
+
+def _refuse_useless(inputs: Outputs, state: ClusterState) -> None:
+    """Raise where a cluster in the zones that EKS names could not take the nodes, or has been tried in vain."""
+    failed = _unplaced(inputs, state)
+    if failed is None or failed.failure is None:
+        return
+    tried = sum(one.nodegroup == CONTROL_PLANE and one.region == state.region for one in inputs[Attempts].tried)
+    wanted = {one.zone for one in inputs[Decision].in_region()}
+    if tried > 1 or not wanted & set(failed.failure.zones):
+        raise launch_error(failed.failure, f"EKS has no room for cluster {state.name}: {failed.reason}")
 
 
 def _not_ours(what: str, state: str, command: str) -> UsageError:

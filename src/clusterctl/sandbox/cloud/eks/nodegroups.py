@@ -23,6 +23,7 @@ GIVE_UP_S = 1620.0  # 27 minutes; 20 to 33 have been seen
 REHEARSED_GIVE_UP_S = 720.0  # sooner than eksctl's own patience, so that it sees the roll-back
 DRAIN_S = 75.0
 DELETE_S = 240.0
+DELETE_EMPTY_S = 120.0  # 2 to 6 minutes have been seen; without an instance there is little to wait for
 WATCH_S = 30.0
 SHORTAGE_SHOWS_S = 420.0
 _LABEL = re.compile(r"^[A-Za-z0-9./_-]{1,316}$")
@@ -109,8 +110,9 @@ class NodegroupKeeper:
             return nodegroup
         site = Site(self.world, region)
         nodegroup.status = "DELETING"
+        lasts_s = DELETE_S if nodegroup.group and nodegroup.group.nodes else DELETE_EMPTY_S
         site.later(DRAIN_S, lambda: self._close_group(site, nodegroup))
-        site.later(DELETE_S, lambda: self._vanish(nodegroup))
+        site.later(lasts_s, lambda: self._vanish(nodegroup))
         return nodegroup
 
     def _close_group(self, site: Site, nodegroup: Nodegroup) -> None:
