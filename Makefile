@@ -64,6 +64,7 @@ format: $(INSTALLED)
 docs: $(INSTALLED)
 	$(BIN)/python scripts/settings_table.py docs/settings.md
 	$(BIN)/python scripts/lint_table.py docs/lint.md
+	$(BIN)/python scripts/failures_table.py docs/failures.md
 
 bench: $(INSTALLED)
 	for benchmark in benchmarks/*.py; do $(BIN)/python "$$benchmark" || failed=1; done; exit $${failed:-0}

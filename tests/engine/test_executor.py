@@ -70,7 +70,18 @@ LEAVE = actions.LeaveRegion("us-east-2", "us-west-2", "no zone has room")  # don
 
 
 def hands(calls: list[str]) -> dict[str, Any]:
-    names = ("prover", "builder", "launcher", "remover", "aws", "releases", "kube", "readiness", "kubeconfig", "placement")
+    names = (
+        "prover",
+        "builder",
+        "launcher",
+        "remover",
+        "aws",
+        "releases",
+        "kube",
+        "readiness",
+        "kubeconfig",
+        "placement",
+    )
     return {name: Hand(name, calls) for name in names} | {
         "prober": Hand("prober", calls, (ProbeOutcome(ORDER, START),)),
         "ledger": ProbeLedger(),
