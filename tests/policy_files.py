@@ -13,7 +13,12 @@ PAGE = (ROOT / "docs" / "permissions.md").read_text(encoding="utf-8")
 POLICIES = {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in sorted(FOLDER.glob("*.json"))}
 FREE = {"sts:GetCallerIdentity"}  # needs no permission
 EKSCTL = {"eksctl-deploy", "eksctl-teardown"}
-PREFIXES = {"elb": "elasticloadbalancing", "elbv2": "elasticloadbalancing", "service-quotas": "servicequotas"}
+PREFIXES = {
+    "efs": "elasticfilesystem",
+    "elb": "elasticloadbalancing",
+    "elbv2": "elasticloadbalancing",
+    "service-quotas": "servicequotas",
+}
 
 
 def actions(name: str, policies: dict[str, Any] = POLICIES) -> set[str]:

@@ -112,8 +112,10 @@ class KubeconfigReader(Protocol):
 class LeftoverReader(Protocol):
     """Searches by tag and by VPC for what belongs to a cluster and is still there."""
 
-    def search(self, region: str, cluster: str, vpc_id: str = "", volumes: Sequence[str] = ()) -> Findings:
-        """`volumes` are the ids of volumes that the cluster itself has named as its own."""
+    def search(
+        self, region: str, cluster: str, vpc_id: str = "", volumes: Sequence[str] = (), since: datetime | None = None
+    ) -> Findings:
+        """`volumes` are ids of volumes and snapshots that the cluster itself made; `since` is when it was made."""
 
 
 class MarkReader(Protocol):
@@ -183,6 +185,9 @@ class KubeWriter(Protocol):
 
     def remove(self, access: KubeAccess, manifests: str) -> None:
         """Delete these objects; fine where some are gone, or their kind is."""
+
+    def delete_listed(self, access: KubeAccess, resource: str, names: Sequence[str]) -> None:
+        """`names` are NAMESPACE/NAME."""
 
 
 class KubeconfigWriter(KubeconfigReader, Protocol):

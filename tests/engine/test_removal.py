@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
 import pytest
 
 from clusterctl.engine.removal import Remover
@@ -9,7 +13,7 @@ from clusterctl.errors import InterruptedRunError, LeftoversError
 from clusterctl.model.cluster import ClusterState, NodegroupState, StackState
 from clusterctl.model.failures import classify
 from clusterctl.model.launch import Patience
-from clusterctl.model.leftovers import Resource, ResourceKind
+from clusterctl.model.leftovers import Findings, Resource, ResourceKind
 from fakes import FakeAws, FakeClock, FakeEksctl, FakeRun, Recorder, ScriptedClusters, group
 
 STACK = "delete stack eksctl-training-nodegroup-gpu"
@@ -20,12 +24,25 @@ def cluster(status: str = "", stack: str = "", **facts: object) -> ClusterState:
     return ClusterState("us-east-2", "training", status, stack=StackState("s", stack, **facts))  # type: ignore[arg-type]
 
 
+@dataclass
+class Leftovers:
+    """A LeftoverReader that always finds the same."""
+
+    found: tuple[Resource, ...] = ()
+
+    def search(
+        self, region: str, cluster: str, vpc_id: str = "", volumes: Sequence[str] = (), since: datetime | None = None
+    ) -> Findings:
+        return Findings(self.found)
+
+
 class Removal:
     """A remover over scripted states."""
 
     def __init__(
         self, *, groups: tuple[NodegroupState, ...] = (), clusters: tuple[ClusterState, ...] = (),
         lasts_s: float = 0.0, busy: dict[str, int] | None = None, clock: FakeClock | None = None,
+        found: tuple[Resource, ...] = (),
     ) -> None:  # fmt: skip
         self.clock = clock or FakeClock()
         self.run = FakeRun(self.clock, lasts_s, tail="Error: eksctl gave up")
@@ -33,7 +50,7 @@ class Removal:
         self.aws = FakeAws(busy)
         self.told = Recorder()
         reader = ScriptedClusters(groups=groups, clusters=clusters)
-        self._remover = Remover(self.eksctl, reader, self.aws, self.clock)
+        self._remover = Remover(self.eksctl, reader, self.aws, self.clock, Leftovers(found))
 
     def nodegroup(self) -> list[str]:
         self._remover.nodegroup("us-east-2", "training", "gpu", self.told.tell)
@@ -96,6 +113,9 @@ def test_a_node_group_that_never_goes_ends_within_the_patience() -> None:
     assert removal.clock.slept_s <= Patience().removal_s + Patience().every_s
 
 
+ACTIVE = cluster("ACTIVE", "CREATE_COMPLETE")
+
+
 def test_a_cluster_goes_through_eksctl() -> None:
     removal = Removal(
         clusters=(cluster("ACTIVE", "CREATE_COMPLETE"), cluster("DELETING", "DELETE_IN_PROGRESS"), cluster()),
@@ -106,7 +126,7 @@ def test_a_cluster_goes_through_eksctl() -> None:
 
 
 def test_a_cluster_stack_that_eksctl_leaves_behind_is_deleted_too() -> None:
-    removal = Removal(clusters=(cluster("", "DELETE_FAILED"), cluster("", "DELETE_IN_PROGRESS"), cluster()))
+    removal = Removal(clusters=(ACTIVE, cluster("", "DELETE_FAILED"), cluster("", "DELETE_IN_PROGRESS"), cluster()))
     assert removal.cluster() == ["delete cluster training", CLUSTER_STACK]
 
 
@@ -127,6 +147,42 @@ def test_eksctl_is_stopped_when_the_run_is_interrupted() -> None:
     with pytest.raises(InterruptedRunError):
         removal.cluster()
     assert removal.run.stopped
+
+
+def blocker(kind: ResourceKind, name: str, *, owned: bool) -> Resource:
+    return Resource(kind, name, "us-east-2", owned)
+
+
+IN_THE_WAY = (
+    blocker(ResourceKind.LOAD_BALANCER, "lb-ours", owned=True),
+    blocker(ResourceKind.NETWORK_INTERFACE, "eni-foreign", owned=False),
+    blocker(ResourceKind.SECURITY_GROUP, "sg-ours", owned=True),
+    blocker(ResourceKind.VOLUME, "vol-ours", owned=True),
+)
+STUCK = cluster("", "DELETE_FAILED", failure=classify("", "The vpc 'vpc-1' has dependencies and cannot be deleted."))
+
+
+def test_what_of_the_cluster_keeps_its_stack_from_going_is_removed_and_the_stack_deleted_again() -> None:
+    removal = Removal(clusters=(ACTIVE, STUCK, cluster("", "DELETE_IN_PROGRESS"), cluster()), found=IN_THE_WAY)
+    assert removal.cluster() == ["delete cluster training", "remove lb-ours", "remove sg-ours", CLUSTER_STACK]
+    assert any("has dependencies" in words for words in removal.told.words)
+
+
+def test_what_is_not_ours_is_never_removed_however_often_it_is_in_the_way() -> None:
+    removal = Removal(clusters=(ACTIVE, STUCK), found=IN_THE_WAY[1:2])
+    with pytest.raises(LeftoversError, match=r"has dependencies.*not ours and in the way: eni-foreign") as caught:
+        removal.cluster()
+    assert not [one for one in removal.aws.calls if one.startswith("remove")]
+    assert [one["id"] for one in caught.value.document["leftovers"]] == ["eksctl-training-cluster"]
+    assert "delete-stack" in caught.value.document["leftovers"][0]["command"]
+    assert [one["id"] for one in caught.value.document["kept"]] == ["eni-foreign"]
+
+
+def test_a_blocker_that_cannot_be_removed_does_not_keep_the_stack_from_being_tried() -> None:
+    removal = Removal(
+        clusters=(ACTIVE, STUCK, cluster("", "DELETE_IN_PROGRESS"), cluster()), found=IN_THE_WAY, busy={"lb-ours": 1000}
+    )
+    assert removal.cluster()[-2:] == ["remove sg-ours", CLUSTER_STACK]
 
 
 VOLUME = Resource(ResourceKind.VOLUME, "vol-1", "us-east-2", owned=True, command="aws ec2 delete-volume vol-1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -18,11 +19,13 @@ from clusterctl.engine.actions import (
     RemoveResource,
 )
 from clusterctl.engine.outputs import Outputs
-from clusterctl.engine.pipeline import Pipeline, Preview
-from clusterctl.errors import LeftoversError, UnreachableError
+from clusterctl.engine.pipeline import Pipeline, Preview, RunResult
+from clusterctl.engine.refusals import Refusals
+from clusterctl.errors import AccessError, LeftoversError, ToolFailedError, UnreachableError
 from clusterctl.model.capacity import Reservation
 from clusterctl.model.cluster import TAG_CLUSTER, ClusterState, NodegroupState, StackState
 from clusterctl.model.components import nvidia
+from clusterctl.model.documents import remains_document
 from clusterctl.model.failures import classify
 from clusterctl.model.kube import Component, KubeAccess, ReleaseState, WorkloadRef, WorkloadState
 from clusterctl.model.leftovers import Findings, Resource, ResourceKind
@@ -84,7 +87,9 @@ class World:
         installed = component.release in self.installed
         return ReleaseState(component.release, component.namespace, "deployed" if installed else "")
 
-    def search(self, region: str, cluster: str, vpc_id: str = "", volumes: Sequence[str] = ()) -> Findings:
+    def search(
+        self, region: str, cluster: str, vpc_id: str = "", volumes: Sequence[str] = (), since: datetime | None = None
+    ) -> Findings:
         self.searched.append((vpc_id, tuple(volumes)))
         return self.findings
 
@@ -131,11 +136,16 @@ def reservation(name: str, cluster: str = "training") -> Reservation:
     )
 
 
+MADE = {"pv.kubernetes.io/provisioned-by": "ebs.csi.aws.com"}
 FULL = World(
     objects_found={
         "rayclusters.ray.io": [{}],
         "services": [{"spec": {"type": "ClusterIP"}}, {"spec": {"type": "LoadBalancer"}}],
-        "persistentvolumes": [{"spec": {"csi": {"volumeHandle": "vol-1"}}}, {"spec": {}}],
+        "persistentvolumes": [
+            {"metadata": {"annotations": MADE}, "spec": {"csi": {"volumeHandle": "vol-1"}}},
+            {"spec": {"csi": {"volumeHandle": "vol-given"}}},
+            {"spec": {}},
+        ],
     },
     installed=tuple(one.release for one in COMPONENTS),
 )
@@ -261,3 +271,122 @@ def test_the_cluster_stays_while_it_still_stands_and_nothing_is_searched() -> No
     world = replace(FULL, cluster=ADOPTED, searched=[], findings=LEFT)
     assert RemoveResource not in world.types()
     assert world.searched == []
+
+
+# --- what cannot be removed
+
+
+class Refusing:
+    """Hands that refuse what they are told to, and say so."""
+
+    def __init__(self, *names: str) -> None:
+        self.names, self.asked = names, []  # type: ignore[var-annotated]
+
+    def resource(self, one: Resource, tell: object) -> None:
+        self.asked.append(one.resource_id)
+        if one.resource_id in self.names:
+            raise AccessError(f"you may not delete {one}", hint="ask for permission")
+
+    def delete_all(self, access: KubeAccess, resource: str, selector: str = "") -> None:
+        self.asked.append(resource)
+        raise ToolFailedError(f"kubectl: timed out waiting for {resource}")
+
+    def uninstall(self, access: KubeAccess, component: Component) -> None:
+        self.asked.append(component.release)
+        raise UnreachableError("the API does not answer any more")
+
+    def nodegroup(self, *where: object) -> None:
+        self.asked.append("nodegroup")
+
+    def cluster(self, *where: object) -> None:
+        self.asked.append("cluster")
+
+
+class Shrinking(World):
+    """A world whose leftovers go as soon as they were removed without a refusal."""
+
+    hands: Refusing
+
+    def search(self, *place: object, **more: object) -> Findings:
+        gone = set(self.hands.asked) - set(self.hands.names)
+        return Findings(tuple(one for one in self.findings.resources if one.resource_id not in gone))
+
+
+def applied(world: World, hands: Refusing, *, strict: bool = False) -> RunResult:
+    refusals = Refusals()
+    clusters = ScriptedClusters(clusters=(world.cluster, *world.later), groups=(world.gpu, group()))
+    stages = (
+        EmptiedStage(clusters, world, ("rayclusters.ray.io",), refusals, strict),
+        ReleasesGoneStage(world, COMPONENTS, refusals, strict),
+        NodegroupGoneStage(clusters),
+        ClusterGoneStage(clusters),
+        LeftoversGoneStage(world, world, world, world.placement, refusals=refusals),
+    )
+    doing = executor(remover=hands, kube=hands, releases=hands, placement=world.placement)
+    return Pipeline(stages, doing, FakeClock(), Recorder()).apply(TARGET)
+
+
+def test_each_leftover_is_tried_once_and_those_that_stay_are_all_named_with_reason_and_command() -> None:
+    left = tuple(replace(resource(ResourceKind.ADDRESS, name), command=f"release {name}") for name in ("a", "b", "c"))
+    world = Shrinking(cluster=GONE, gpu=group(), findings=Findings(left), placement=FakePlacements(Placement()))
+    world.hands = Refusing("a", "c")
+    result = applied(world, world.hands)
+    assert world.hands.asked == ["a", "b", "c"]
+    assert isinstance(result.error, LeftoversError)
+    rows = result.error.document["leftovers"]
+    assert [(one["id"], one["command"]) for one in rows] == [("a", "release a"), ("c", "release c")]
+    assert all("you may not delete" in one["why"] for one in rows)
+    assert world.placement.kept is not None, "the way back is not forgotten while something is left"
+
+
+def test_what_was_refused_is_not_told_as_deleted() -> None:
+    world = Shrinking(cluster=GONE, gpu=group(), findings=Findings((resource(ResourceKind.ADDRESS, "a"),)))
+    world.hands = Refusing("a")
+    result = applied(world, world.hands)
+    assert [line for stage in result.stages for line in stage.actions] == []
+
+
+def test_an_operator_that_is_dead_does_not_keep_the_cluster_alive() -> None:
+    hands = Refusing()
+    world = replace(FULL, later=(CLUSTER, CLUSTER, GONE))
+    result = applied(world, hands)
+    assert result.error is None
+    assert hands.asked == ["rayclusters.ray.io", *(one.release for one in COMPONENTS), "nodegroup", "cluster"]
+
+
+def test_where_the_cluster_stays_what_cannot_be_deleted_in_it_is_a_failure() -> None:
+    hands = Refusing()
+    result = applied(FULL, hands, strict=True)
+    assert isinstance(result.error, ToolFailedError)
+    assert hands.asked == ["rayclusters.ray.io"]
+
+
+def test_only_services_that_hold_a_load_balancer_are_deleted() -> None:
+    def service(name: str, kind: str) -> dict[str, Any]:
+        return {"metadata": {"name": name, "namespace": "kube-system"}, "spec": {"type": kind}}
+
+    world = World(objects_found={"services": [service("kube-dns", "ClusterIP"), service("web", "LoadBalancer")]})
+    assert world.lines()[0] == "delete services kube-system/web"
+
+
+def test_snapshots_that_a_driver_made_are_told_from_those_that_it_was_given() -> None:
+    made = {"status": {"snapshotHandle": "snap-1"}, "spec": {"source": {"volumeHandle": "vol-1"}}}
+    given = {"status": {"snapshotHandle": "snap-2"}, "spec": {"source": {"snapshotHandle": "snap-2"}}}
+    found = {"volumesnapshotcontents.snapshot.storage.k8s.io": [made, given]}
+    world = World(objects_found=found, later=(GONE,), gpu=group())
+    world.preview()
+    assert world.searched == [("vpc-1", ("snap-1",))]
+
+
+@pytest.mark.parametrize("facts", [{"cluster_name": "other"}, {"cluster_name": "training", "region": "eu-west-1"}])
+def test_a_file_that_leads_to_another_cluster_is_not_forgotten(facts: dict[str, str]) -> None:
+    world = World(cluster=GONE, gpu=group(), placement=FakePlacements(Placement(**facts)))  # type: ignore[arg-type]
+    assert world.types() == []
+
+
+def test_what_is_kept_says_what_it_costs() -> None:
+    volume = replace(resource(ResourceKind.VOLUME, "vol-1"), why="8 GiB gp3", monthly_usd=0.64, command="delete it")
+    world = World(cluster=GONE, gpu=group(), findings=Findings((volume,)))
+    (row,) = remains_document(world.preview().outputs[Remains])["kept"]
+    assert row["why"] == "8 GiB gp3, data: --purge-volumes removes it"
+    assert (row["monthly_usd"], row["command"], row["kind"]) == (0.64, "delete it", "volume")

@@ -130,6 +130,15 @@ class Kubectl:
             if "no matches for kind" not in problem.output:
                 raise
 
+    def delete_listed(self, access: KubeAccess, resource: str, names: Sequence[str]) -> None:
+        """NAMESPACE/NAME each; those of one namespace go together."""
+        by_namespace: dict[str, list[str]] = {}
+        for one in names:
+            namespace, _, name = one.partition("/")
+            by_namespace.setdefault(namespace, []).append(name)
+        for namespace, some in by_namespace.items():
+            self._delete(access, resource, *some, "--namespace", namespace)
+
     def _get(self, access: KubeAccess, *arguments: str) -> str:
         return self._read(access, *arguments, "--output", "json")
 

@@ -215,9 +215,11 @@ class DeleteObjects:
     access: KubeAccess
     resource: str
     selector: str = ""
+    names: tuple[str, ...] = ()  # NAMESPACE/NAME; all of them where none is named
 
     def __str__(self) -> str:
-        return f"delete all {self.resource}" + (f" with {self.selector}" if self.selector else "")
+        which = f"{self.resource} {', '.join(self.names)}" if self.names else f"all {self.resource}"
+        return f"delete {which}" + (f" with {self.selector}" if self.selector else "")
 
 
 @dataclass(frozen=True, slots=True)

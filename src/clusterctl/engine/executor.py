@@ -157,13 +157,21 @@ class Executor:
                 hands.kube.delete(access, ref)
             case DeleteNamed(access=access, resource=resource, name=name):
                 hands.kube.delete_named(access, resource, name)
+            case DeleteObjects(access=access, resource=resource, names=names) if names:
+                hands.kube.delete_listed(access, resource, names)
             case DeleteObjects(access=access, resource=resource, selector=selector):
                 hands.kube.delete_all(access, resource, selector)
             case ForgetCluster(region=region, cluster=cluster):
                 hands.kubeconfig.remove(cluster, region)
-                hands.placement.remove()
+                self._forget_placement(region, cluster)
             case _:
                 assert_never(action)
+
+    def _forget_placement(self, region: str, cluster: str) -> None:
+        """The file may by now lead to another cluster."""
+        kept = self._hands.placement.load()
+        if kept is None or (kept.cluster_name in ("", cluster) and kept.region in ("", region)):
+            self._hands.placement.remove()
 
     def _remember_kubeconfig(self, path: str) -> None:
         """The placement file is the way back to the cluster, so it says where its kubeconfig is."""

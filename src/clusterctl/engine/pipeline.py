@@ -22,9 +22,9 @@ from clusterctl.engine.events import (
 )
 from clusterctl.engine.executor import Executor
 from clusterctl.engine.outputs import Outputs
-from clusterctl.engine.stage import Judge, Stage
+from clusterctl.engine.stage import Forgiving, Judge, Stage
 from clusterctl.engine.waiting import look_until
-from clusterctl.errors import StageIncompleteError
+from clusterctl.errors import ClusterctlError, StageIncompleteError
 from clusterctl.ports import Clock
 
 AnyStage = Stage[Any]
@@ -193,7 +193,13 @@ class Pipeline:
     def _perform(self, run: _StageRun, action: Action) -> None:
         name = run.stage.name
         self._emit(ActionStarted(self._clock.now(), name, action))
-        self._executor.execute(action, lambda words: self._emit(Waiting(self._clock.now(), name, words)))
+        try:
+            self._executor.execute(action, lambda words: self._emit(Waiting(self._clock.now(), name, words)))
+        except ClusterctlError as problem:
+            if not (isinstance(run.stage, Forgiving) and run.stage.forgives(action, problem)):
+                raise
+            self._emit(Waiting(self._clock.now(), name, problem.message))
+            return
         run.actions.append(str(action))
         self._emit(ActionDone(self._clock.now(), name, action))
 

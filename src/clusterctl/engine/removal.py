@@ -6,14 +6,15 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from clusterctl.engine.waiting import look_until
-from clusterctl.errors import BusyError, LeftoversError
+from clusterctl.errors import BusyError, ClusterctlError, InterruptedRunError, LeftoversError
 from clusterctl.model.cluster import ClusterState, NodegroupState, StackVerdict
-from clusterctl.model.documents import resource_document
+from clusterctl.model.documents import kept_document, resource_document
 from clusterctl.model.launch import Patience
-from clusterctl.model.leftovers import Resource
+from clusterctl.model.leftovers import BLOCKERS, Resource, ResourceKind, removal_command
 from clusterctl.model.names import cluster_stack, nodegroup_stack
-from clusterctl.ports import AwsWriter, Clock, ClusterReader, Eksctl
+from clusterctl.ports import AwsWriter, Clock, ClusterReader, Eksctl, LeftoverReader
 
+STACK_TRIES = 3  # the first may find a stack that only waited, the second what is in the way
 T = TypeVar("T")
 Tell = Callable[[str], None]
 
@@ -21,11 +22,14 @@ Tell = Callable[[str], None]
 class Remover:
     """Deletes through CloudFormation where a stack made the thing, through EKS where none did."""
 
-    def __init__(self, eksctl: Eksctl, reader: ClusterReader, aws: AwsWriter, clock: Clock) -> None:
+    def __init__(
+        self, eksctl: Eksctl, reader: ClusterReader, aws: AwsWriter, clock: Clock, leftovers: LeftoverReader
+    ) -> None:
         self._eksctl = eksctl
         self._reader = reader
         self._aws = aws
         self._clock = clock
+        self._leftovers = leftovers
         self._patience = Patience()
 
     def nodegroup(self, region: str, cluster: str, name: str, tell: Tell) -> None:
@@ -54,25 +58,48 @@ class Remover:
             raise _left(f"node group {name}", region, reason, nodegroup_stack(cluster, name))
 
     def cluster(self, region: str, name: str, tell: Tell) -> None:
+        """Delete a cluster with its stacks. What of its own keeps a stack from going is removed, then it is retried."""
+        vpc_id = self._reader.cluster(region, name).vpc_id
+        look = self._look(region, name, tell)
         run = self._eksctl.delete_cluster(region, name)
-
-        def look() -> ClusterState:
-            state = self._reader.cluster(region, name)
-            tell(f"EKS: cluster {state.status or 'gone'}, CloudFormation: {state.stack.status or 'gone'}")
-            return state
-
         try:
             state = self._until(look, lambda seen: not run.running and not _cluster_busy(seen))
         finally:
             run.stop()
-        if state.stack.verdict is not StackVerdict.ABSENT:
+        kept: tuple[Resource, ...] = ()
+        for _ in range(STACK_TRIES):
+            if state.stack.verdict is StackVerdict.ABSENT:
+                break
+            if state.stack.verdict is StackVerdict.UNDELETABLE:
+                kept = self._unblock(region, name, vpc_id, tell)
             self._delete_stack(region, cluster_stack(name))
-            state = self._until(
-                look, lambda seen: _cluster_gone(seen) or seen.stack.verdict is StackVerdict.UNDELETABLE
-            )
+            state = self._until(look, _cluster_settled)
         if not _cluster_gone(state):
             reason = state.stack.failure.message if state.stack.failure else run.tail.strip()[-300:]
-            raise _left(f"cluster {name}", region, reason, cluster_stack(name))
+            raise _left(f"cluster {name}", region, reason, cluster_stack(name), kept)
+
+    def _look(self, region: str, name: str, tell: Tell) -> Callable[[], ClusterState]:
+        def look() -> ClusterState:
+            state = self._reader.cluster(region, name)
+            why = f" ({state.stack.failure.message})" if state.stack.failure else ""
+            tell(f"EKS: cluster {state.status or 'gone'}, CloudFormation: {state.stack.status or 'gone'}{why}")
+            return state
+
+        return look
+
+    def _unblock(self, region: str, name: str, vpc_id: str, tell: Tell) -> tuple[Resource, ...]:
+        """Remove what of the cluster's own stands in the way. Returns what stands there and is not its own."""
+        found = self._leftovers.search(region, name, vpc_id).resources
+        blockers = [one for one in found if one.kind in BLOCKERS]
+        for one in (one for one in blockers if one.owned):
+            tell(f"{one} is in the way")
+            try:
+                self.resource(one, tell)
+            except InterruptedRunError:
+                raise
+            except ClusterctlError as problem:
+                tell(problem.message)
+        return tuple(one for one in blockers if not one.owned)
 
     def resource(self, resource: Resource, tell: Tell) -> None:
         """Remove one leftover as soon as nothing uses it any more. Raises LeftoversError where that does not end."""
@@ -112,8 +139,18 @@ def _cluster_busy(state: ClusterState) -> bool:
     return state.status == "DELETING" or state.stack.verdict is StackVerdict.BUSY
 
 
-def _left(what: str, region: str, reason: str | None, stack: str) -> LeftoversError:
-    return LeftoversError(
-        f"{what} could not be removed: {reason or 'no reason given'}",
+def _cluster_settled(state: ClusterState) -> bool:
+    return _cluster_gone(state) or state.stack.verdict is StackVerdict.UNDELETABLE
+
+
+def _left(what: str, region: str, reason: str | None, stack: str, kept: tuple[Resource, ...] = ()) -> LeftoversError:
+    """The stack is what is left; `kept` is what stands in its way and is not ours to remove."""
+    why = reason or "no reason given"
+    command = removal_command(ResourceKind.STACK, stack, region)
+    row = resource_document(Resource(ResourceKind.STACK, stack, region, owned=True, why=why, command=command))
+    in_the_way = ", ".join(one.resource_id for one in kept)
+    error = LeftoversError(
+        f"{what} could not be removed: {why}" + (f"; not ours and in the way: {in_the_way}" if kept else ""),
         hint=f"aws cloudformation describe-stack-events --region {region} --stack-name {stack}",
     )
+    return error.with_document({"leftovers": [row], "kept": [kept_document(one) for one in kept]})

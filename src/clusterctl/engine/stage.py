@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from clusterctl.engine.actions import Plan
+from clusterctl.engine.actions import Action, Plan
 from clusterctl.engine.outputs import Outputs
 from clusterctl.errors import ClusterctlError
 
@@ -34,6 +34,13 @@ class Stage(Protocol[T]):
 
     def waiting_for(self, inputs: Outputs, observed: T) -> str: ...
     def expect(self, inputs: Outputs, observed: T) -> T: ...
+
+
+@runtime_checkable
+class Forgiving(Protocol):
+    """A stage that goes on without an action that failed, and does not ask for it again."""
+
+    def forgives(self, action: Action, problem: ClusterctlError) -> bool: ...
 
 
 @runtime_checkable

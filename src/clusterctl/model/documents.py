@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from clusterctl.model.capacity import Candidate
-from clusterctl.model.leftovers import Resource
+from clusterctl.model.leftovers import KEPT_UNLESS_PURGED, Resource
 from clusterctl.model.target import OperatorLeft, Remains
 from clusterctl.model.verification import Check, CheckState, NodeFacts, Verification
 
@@ -114,9 +114,18 @@ def kept_documents(left: OperatorLeft) -> list[dict[str, str]]:
     return [{"id": one.name, "why": one.why} for one in left.kept]
 
 
-def remains_document(remains: Remains) -> dict[str, Any]:
-    """What a teardown left: on purpose, and because it could not be removed."""
-    kept = [{"id": one.resource_id, "why": one.why or "data: --purge-volumes removes it"} for one in remains.kept]
+def remains_document(remains: Remains, met: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """What a teardown left: on purpose, and because it could not be removed; `met` says by id what stood in the way."""
+    kept = [kept_document(one) for one in remains.kept]
     if remains.kept_cluster:
         kept.append({"id": "cluster", "why": remains.kept_cluster})
-    return {"kept": kept, "leftovers": [resource_document(one) for one in remains.removable]}
+    left = [resource_document(one) | {"why": (met or {}).get(one.resource_id, one.why)} for one in remains.removable]
+    return {"kept": kept, "leftovers": left}
+
+
+def kept_document(resource: Resource) -> dict[str, Any]:
+    """Something that stays on purpose: why, and what it costs to keep it."""
+    why = resource.why
+    if resource.owned and resource.kind in KEPT_UNLESS_PURGED:
+        why = ", ".join(filter(None, (why, "data: --purge-volumes removes it")))
+    return resource_document(resource) | {"why": why}

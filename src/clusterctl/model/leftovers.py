@@ -24,6 +24,8 @@ class ResourceKind(StrEnum):
     STACK = "stack"  # CloudFormation; the id is the name
     VOLUME = "volume"
     SNAPSHOT = "snapshot"
+    FILE_SYSTEM = "file-system"  # of EFS
+    LUSTRE = "lustre-file-system"  # of FSx
     PLACEMENT_GROUP = "placement-group"  # the id is the name
     LAUNCH_TEMPLATE = "launch-template"
     LOG_GROUP = "log-group"  # the id is the name
@@ -32,7 +34,13 @@ class ResourceKind(StrEnum):
 
 
 REMOVAL_ORDER = {kind: position for position, kind in enumerate(ResourceKind)}
-KEPT_UNLESS_PURGED = frozenset({ResourceKind.VOLUME, ResourceKind.SNAPSHOT, ResourceKind.LOG_GROUP})  # somebody's data
+KEPT_UNLESS_PURGED = frozenset(  # somebody's data
+    {ResourceKind.VOLUME, ResourceKind.SNAPSHOT, ResourceKind.FILE_SYSTEM, ResourceKind.LUSTRE}
+)
+BLOCKERS = frozenset({  # what keeps a VPC, and so the stack of a cluster, from being deleted
+    ResourceKind.INSTANCE, ResourceKind.LOAD_BALANCER, ResourceKind.CLASSIC_LOAD_BALANCER,
+    ResourceKind.NETWORK_INTERFACE, ResourceKind.SECURITY_GROUP,
+})  # fmt: skip
 
 _COMMANDS: dict[ResourceKind, Callable[[str], str]] = {
     ResourceKind.INSTANCE: lambda one: f"ec2 terminate-instances --instance-ids {one}",
@@ -46,6 +54,8 @@ _COMMANDS: dict[ResourceKind, Callable[[str], str]] = {
     ResourceKind.STACK: lambda one: f"cloudformation delete-stack --stack-name {one}",
     ResourceKind.VOLUME: lambda one: f"ec2 delete-volume --volume-id {one}",
     ResourceKind.SNAPSHOT: lambda one: f"ec2 delete-snapshot --snapshot-id {one}",
+    ResourceKind.FILE_SYSTEM: lambda one: f"efs delete-file-system --file-system-id {one}",
+    ResourceKind.LUSTRE: lambda one: f"fsx delete-file-system --file-system-id {one}",
     ResourceKind.PLACEMENT_GROUP: lambda one: f"ec2 delete-placement-group --group-name {one}",
     ResourceKind.LAUNCH_TEMPLATE: lambda one: f"ec2 delete-launch-template --launch-template-id {one}",
     ResourceKind.LOG_GROUP: lambda one: f"logs delete-log-group --log-group-name {one}",
@@ -88,6 +98,9 @@ HOURS_A_MONTH = 730
 PRICES_CHECKED_ON = "2026-11-30"  # list prices of us-east-1; other regions differ by some percent
 GIB_MONTH_USD = {"gp3": 0.08, "gp2": 0.10, "io1": 0.125, "io2": 0.125, "st1": 0.045, "sc1": 0.015, "standard": 0.05}
 SNAPSHOT_GIB_MONTH_USD = 0.05
+EFS_GIB_MONTH_USD = 0.30
+LOG_GIB_MONTH_USD = 0.03
+LUSTRE_GIB_MONTH_USD = 0.14
 HOURLY_USD = {
     ResourceKind.NAT_GATEWAY: 0.045,
     ResourceKind.LOAD_BALANCER: 0.0225,

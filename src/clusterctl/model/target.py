@@ -18,6 +18,8 @@ OPERATED = (  # kinds that have to go while their operators live
 )  # fmt: skip
 LOAD_BALANCERS = "services"
 CLAIMS = "persistentvolumeclaims"
+BALANCING = ("gateways.gateway.networking.k8s.io", "ingresses.networking.k8s.io", LOAD_BALANCERS)
+SNAPSHOTS = "volumesnapshotcontents.snapshot.storage.k8s.io"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,7 @@ class Emptied:
     objects: dict[str, int] = field(default_factory=dict, hash=False)  # resource -> how many
     volumes: tuple[str, ...] = ()  # ids of volumes that its claims are bound to
     silent: str = ""
+    balanced: tuple[str, ...] = ()  # services that hold a load balancer, as NAMESPACE/NAME
 
     @property
     def reachable(self) -> bool:

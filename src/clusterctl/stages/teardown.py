@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from clusterctl.engine.actions import (
+    Action,
     CancelReservation,
     DeleteCluster,
     DeleteNodegroup,
@@ -17,15 +18,18 @@ from clusterctl.engine.actions import (
     RemoveResource,
 )
 from clusterctl.engine.outputs import Outputs
+from clusterctl.engine.refusals import Refusals
 from clusterctl.errors import ClusterctlError, LeftoversError
 from clusterctl.model.cluster import TAG_CLUSTER, ClusterState, StackVerdict
 from clusterctl.model.documents import remains_document
 from clusterctl.model.kube import Component
 from clusterctl.model.standing import Standing, describe, nodegroup_standing
 from clusterctl.model.target import (
+    BALANCING,
     CLAIMS,
     LOAD_BALANCERS,
     OPERATED,
+    SNAPSHOTS,
     ClusterLeft,
     Emptied,
     NodegroupLeft,
@@ -44,7 +48,8 @@ from clusterctl.ports import (
 )
 
 # claims hold data: they go only when that is asked for, and their volumes are listed otherwise
-_WORKLOADS = (*OPERATED, LOAD_BALANCERS)
+PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
+_WORKLOADS = (*OPERATED, *BALANCING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,8 @@ class EmptiedStage:
     clusters: ClusterReader
     kube: KubeReader
     resources: tuple[str, ...] = _WORKLOADS
+    refusals: Refusals = field(default_factory=Refusals)
+    strict: bool = False  # the cluster stays, so what cannot be deleted is a failure
 
     name: ClassVar[str] = "workloads"
     requires: ClassVar[tuple[type, ...]] = (Target,)
@@ -77,22 +84,35 @@ class EmptiedStage:
             return Emptied(cluster)
         try:
             found = {one: self.kube.objects(cluster.access, one) for one in self.resources}
-            volumes = self.kube.objects(cluster.access, "persistentvolumes") if self.resources else ()
+            made = [*self._objects(cluster, "persistentvolumes"), *self._objects(cluster, SNAPSHOTS)]
         except ClusterctlError as problem:
             return Emptied(cluster, silent=problem.message)
         counts = {name: sum(_holds(name, one) for one in objects) for name, objects in found.items()}
-        return Emptied(cluster, counts, tuple(filter(None, map(_volume, volumes))))
+        balanced = tuple(_named(one) for one in found.get(LOAD_BALANCERS, ()) if _holds(LOAD_BALANCERS, one))
+        return Emptied(cluster, counts, tuple(filter(None, map(_volume, made))), balanced=balanced)
 
     def plan(self, inputs: Outputs, observed: Emptied) -> Plan:
         if not observed.cluster.ours:
             return ()
-        return tuple(DeleteObjects(observed.cluster.access, name) for name, count in observed.objects.items() if count)
+        access, services = observed.cluster.access, observed.balanced
+        actions = (
+            DeleteObjects(access, name, names=services if name == LOAD_BALANCERS else ())
+            for name, count in observed.objects.items()
+            if count
+        )
+        return untried(actions, self.refusals)
+
+    def forgives(self, action: Action, problem: ClusterctlError) -> bool:
+        return not self.strict and self.refusals.record(str(action), problem)
 
     def waiting_for(self, inputs: Outputs, observed: Emptied) -> str:
         return ""
 
     def expect(self, inputs: Outputs, observed: Emptied) -> Emptied:
-        return replace(observed, objects={})
+        return replace(observed, objects={}, balanced=())
+
+    def _objects(self, cluster: ClusterState, resource: str) -> tuple[Mapping[str, Any], ...]:
+        return self.kube.objects(cluster.access, resource) if self.resources else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +121,8 @@ class ReleasesGoneStage:
 
     releases: ReleaseReader
     components: tuple[Component, ...]
+    refusals: Refusals = field(default_factory=Refusals)
+    strict: bool = False
     named: bool = False  # the user asked for these very releases to go, from a cluster of somebody else as well
 
     name: ClassVar[str] = "releases"
@@ -120,7 +142,10 @@ class ReleasesGoneStage:
         if not cluster.ours and not self.named:
             return ()
         access = cluster.access
-        return tuple(RemoveRelease(access, one) for one in observed.components)
+        return untried((RemoveRelease(access, one) for one in observed.components), self.refusals)
+
+    def forgives(self, action: Action, problem: ClusterctlError) -> bool:
+        return not self.strict and self.refusals.record(str(action), problem)
 
     def waiting_for(self, inputs: Outputs, observed: ReleasesLeft) -> str:
         return ""
@@ -196,6 +221,7 @@ class LeftoversGoneStage:
     kubeconfig: KubeconfigReader
     placement: PlacementStore
     purge: bool = False
+    refusals: Refusals = field(default_factory=Refusals)
 
     name: ClassVar[str] = "leftovers"
     requires: ClassVar[tuple[type, ...]] = (Target, Emptied, ClusterLeft)
@@ -209,23 +235,48 @@ class LeftoversGoneStage:
         if _there(left):
             why = "" if left.ours else f"was not made by clusterctl ({describe(left)})"
             return Remains(kept_cluster=why, forgotten=True, purge=self.purge)
-        findings = self.leftovers.search(target.region, target.cluster, emptied.cluster.vpc_id, emptied.volumes)
+        before = emptied.cluster
+        since = before.created if before.ours else None
+        findings = self.leftovers.search(target.region, target.cluster, before.vpc_id, emptied.volumes, since)
         held = self.reservations.ours((target.region,))
         ours = tuple(one.reservation_id for one in held if one.tags.get(TAG_CLUSTER) == target.cluster)
-        remembered = self.placement.load() is not None or self.kubeconfig.exists(target.cluster, target.region)
+        remembered = self._remembers(target) or self.kubeconfig.exists(target.cluster, target.region)
         return Remains(findings, ours, forgotten=not remembered, purge=self.purge)
 
     def plan(self, inputs: Outputs, observed: Remains) -> Plan:
         target = inputs[Target]
         cancel = tuple(CancelReservation(target.region, one, "left behind") for one in observed.reservations)
-        others = (one for one in observed.removable if one.resource_id not in observed.reservations)
-        removals: Plan = (*cancel, *(RemoveResource(one) for one in others))
+        held = observed.reservations
+        wanted = tuple(RemoveResource(one) for one in observed.removable if one.resource_id not in held)
+        removals: Plan = (*cancel, *untried(wanted, self.refusals))
         if removals or observed.forgotten or observed.findings.unsearched:
             return removals
+        if wanted:
+            raise self._left(observed)
         return (ForgetCluster(target.region, target.cluster),)
+
+    def forgives(self, action: Action, problem: ClusterctlError) -> bool:
+        """The rest is tried all the same; what stays is told at the end."""
+        return isinstance(action, RemoveResource) and self.refusals.record(str(action), problem)
 
     def waiting_for(self, inputs: Outputs, observed: Remains) -> str:
         return ", ".join(f"{kind} could not be looked for" for kind in observed.findings.unsearched)
+
+    def _remembers(self, target: Target) -> bool:
+        kept = self.placement.load()
+        return kept is not None and kept.cluster_name in ("", target.cluster) and kept.region in ("", target.region)
+
+    def _left(self, observed: Remains) -> LeftoversError:
+        """All that could not be removed, each with the reason that was met."""
+        met = {one.resource_id: self.refusals.of(str(RemoveResource(one))) for one in observed.removable}
+        why = {name: error.message for name, error in met.items() if error}
+        names = ", ".join(str(one) for one in observed.removable)
+        error = LeftoversError(
+            f"{len(why)} resource(s) could not be removed: {names}",
+            hint=observed.removable[0].command,
+            details="\n".join(f"{name}: {said}" for name, said in why.items()),
+        )
+        return error.with_document(remains_document(observed, why))
 
     def verdict(self, inputs: Outputs, observed: Remains) -> LeftoversError:
         error = LeftoversError(f"absence is not proved: {self.waiting_for(inputs, observed)}", hint="clusterctl doctor")
@@ -247,4 +298,19 @@ def _holds(resource: str, one: Mapping[str, Any]) -> bool:
 
 
 def _volume(one: Mapping[str, Any]) -> str:
-    return str(one.get("spec", {}).get("csi", {}).get("volumeHandle", ""))
+    """The id of a volume or snapshot that a driver made for the cluster; what it was given is not its own."""
+    if handle := one.get("status", {}).get("snapshotHandle"):
+        given = one.get("spec", {}).get("source", {}).get("snapshotHandle")
+        return "" if given else str(handle)
+    made = PROVISIONED_BY in (one.get("metadata", {}).get("annotations") or {})
+    return str(one.get("spec", {}).get("csi", {}).get("volumeHandle", "")) if made else ""
+
+
+def _named(one: Mapping[str, Any]) -> str:
+    about = one.get("metadata", {})
+    return f"{about.get('namespace', '')}/{about.get('name', '')}"
+
+
+def untried(actions: Iterable[Action], refusals: Refusals) -> Plan:
+    """Actions that were not refused yet."""
+    return tuple(action for action in actions if refusals.of(str(action)) is None)

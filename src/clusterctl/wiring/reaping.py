@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -33,10 +33,10 @@ from clusterctl.ports import Identity
 from clusterctl.stages.reap import StraysGoneStage
 from clusterctl.wiring.bench import new_run_id, stopping, user_name
 from clusterctl.wiring.tools import Tools, build_tools
-from clusterctl.wiring.world import World, open_world
+from clusterctl.wiring.world import World, open_world, patient_sleep
 
 CLUSTERS_AT_ONCE = 4  # each teardown asks AWS all the time; accounts are throttled as a whole
-LOCK_EVERY_S = 15.0
+LOCK_EVERY_S = 2.0
 LOCK_LIMIT_S = 90 * 60.0  # a teardown takes half an hour, and another run may be at one
 SinkFor = Callable[[Estate], EventSink]
 
@@ -159,6 +159,20 @@ class Reaper:
 
 
 @dataclass(frozen=True, slots=True)
+class _RealClock:
+    """Waits in real seconds, for a process of this machine, and still hears of an interruption."""
+
+    clock: RunClock
+
+    def now(self) -> datetime:
+        return self.clock.now()
+
+    def sleep(self, seconds: float) -> None:
+        patient_sleep(seconds)
+        self.clock.sleep(0)
+
+
+@dataclass(frozen=True, slots=True)
 class _LockWaiter:
     folder: Path
     name: str
@@ -175,7 +189,11 @@ class _LockWaiter:
             return lock
 
         got = look_until(
-            self.clock, attempt, lambda one: not isinstance(one, BusyError), every_s=LOCK_EVERY_S, limit_s=LOCK_LIMIT_S
+            _RealClock(self.clock),
+            attempt,
+            lambda one: not isinstance(one, BusyError),
+            every_s=LOCK_EVERY_S,
+            limit_s=LOCK_LIMIT_S,
         )
         if isinstance(got, BusyError):
             raise got

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from clusterctl.adapters.aws.clusters import AwsClusterReader
@@ -33,6 +33,7 @@ from clusterctl.engine.launching import NodegroupLauncher
 from clusterctl.engine.probing import ProbeLedger
 from clusterctl.engine.proving import CapacityProver
 from clusterctl.engine.readiness import Readiness
+from clusterctl.engine.refusals import Refusals
 from clusterctl.engine.removal import Remover
 from clusterctl.engine.stage import Stage
 from clusterctl.model.components import VolcanoState, efa, neuron, nvidia
@@ -77,6 +78,7 @@ class Tools:
     journal: JournalFile
     clock: RunClock
     session: KubeSession
+    refusals: Refusals = field(default_factory=Refusals)
 
     def stages(self, settings: Settings, expect_nodes: int | None) -> tuple[Stage[Any], ...]:
         """The stages of a deployment, in order. Who can schedule by Volcano comes after it where both are asked for."""
@@ -119,7 +121,17 @@ class Tools:
                 self.leftovers, self.readers.reservations, self.kubeconfig, self.readers.placement, purge
             ),
         )
-        return chosen.get(wanted, everything)
+        return self._judged(chosen.get(wanted, everything), strict=wanted in chosen)
+
+    def _judged(self, stages: tuple[Stage[Any], ...], *, strict: bool) -> tuple[Stage[Any], ...]:
+        """Stages that know what was refused; while the cluster goes as well, nothing inside of it stops that."""
+        judged: list[Stage[Any]] = []
+        for one in stages:
+            if isinstance(one, EmptiedStage | ReleasesGoneStage):
+                judged.append(replace(one, refusals=self.refusals, strict=strict))
+            else:
+                judged.append(replace(one, refusals=self.refusals) if isinstance(one, LeftoversGoneStage) else one)
+        return tuple(judged)
 
     def close(self) -> None:
         self.session.close()
@@ -151,7 +163,7 @@ def build_tools(world: World, clock: RunClock, run: RunContext, placement: Place
         prover=CapacityProver(prober, ledger, clock),
         builder=ClusterBuilder(driver, clusters, writer, clock),
         launcher=NodegroupLauncher(driver, clusters, clock),
-        remover=Remover(driver, clusters, writer, clock),
+        remover=Remover(driver, clusters, writer, clock, LeftoverSearch(aws)),
         aws=writer,
         releases=releases,
         kube=kube,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from clusterctl.adapters.aws.leftover_search import Finder, Search, tags_of
-from clusterctl.model.leftovers import Resource, ResourceKind
+from clusterctl.model.leftovers import LOG_GIB_MONTH_USD, Resource, ResourceKind
 
 
 def _stacks(search: Search) -> Iterator[Resource]:
@@ -30,12 +31,19 @@ def _launch_templates(search: Search) -> Iterator[Resource]:
 
 
 def _log_groups(search: Search) -> Iterator[Resource]:
-    """Named after the cluster rather than marked: they are told, and left to whoever wants them."""
+    """Named after the cluster rather than marked. One that is older than the cluster is of another of its name."""
     for prefix in (f"/aws/eks/{search.cluster}/", f"/aws/containerinsights/{search.cluster}/"):
         pages = search.client("logs").get_paginator("describe_log_groups").paginate(logGroupNamePrefix=prefix)
         for one in (group for page in pages for group in page["logGroups"]):
-            why = f"named after the cluster, {one.get('storedBytes', 0) // 2**20} MiB of logs"
-            yield search.resource(ResourceKind.LOG_GROUP, one["logGroupName"], {}, why)
+            gib = one.get("storedBytes", 0) / 2**30
+            why, cost = f"named after the cluster, {gib:.2f} GiB of logs", round(gib * LOG_GIB_MONTH_USD, 2)
+            found = search.resource(ResourceKind.LOG_GROUP, one["logGroupName"], {}, why, cost)
+            yield replace(found, owned=_made_since(search, one.get("creationTime", 0)))
+
+
+def _made_since(search: Search, milliseconds: int) -> bool:
+    """False as well where nobody knows any more when the cluster was made."""
+    return search.since is not None and milliseconds / 1000 >= search.since.timestamp()
 
 
 def _oidc_providers(search: Search) -> Iterator[Resource]:

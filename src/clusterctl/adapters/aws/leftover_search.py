@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from clusterctl.adapters.aws.session import AwsSession
+from clusterctl.model.cluster import TAG_CLUSTER
 from clusterctl.model.leftovers import (
     HOURLY_USD,
     HOURS_A_MONTH,
@@ -18,17 +20,20 @@ from clusterctl.model.leftovers import (
 )
 
 UNMARKED = "stands in the cluster's VPC and does not carry its mark"
+ELSEWHERE = "names a cluster of this name, and stands in another VPC"
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """For one cluster in one region. `volumes` are ids that the cluster itself named as its own."""
+    """For one cluster in one region. `volumes` are ids of what the cluster itself made, `vpcs` all VPCs of its own."""
 
     session: AwsSession
     region: str
     cluster: str
     vpc_id: str = ""
     volumes: frozenset[str] = frozenset()
+    vpcs: frozenset[str] = frozenset()
+    since: datetime | None = None
 
     def client(self, service: str) -> Any:
         return self.session.client(service, self.region)
@@ -70,6 +75,12 @@ class Search:
             command=removal_command(kind, resource_id, self.region),
             tags=dict(tags),
         )
+
+    def inside(self, found: Resource, vpc_id: str | None) -> Resource:
+        """A find in the network. Names of clusters come again, VPCs do not: elsewhere only our own mark counts."""
+        if not found.owned or vpc_id in self.vpcs or found.tags.get(TAG_CLUSTER) == self.cluster:
+            return found
+        return replace(found, owned=False, why=ELSEWHERE)
 
 
 Finder = Callable[[Search], Iterable[Resource]]

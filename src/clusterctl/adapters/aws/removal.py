@@ -26,6 +26,7 @@ _SIMPLE: dict[ResourceKind, tuple[str, str, str]] = {
     ResourceKind.ADDRESS: ("ec2", "release_address", "AllocationId"),
     ResourceKind.VOLUME: ("ec2", "delete_volume", "VolumeId"),
     ResourceKind.SNAPSHOT: ("ec2", "delete_snapshot", "SnapshotId"),
+    ResourceKind.LUSTRE: ("fsx", "delete_file_system", "FileSystemId"),
     ResourceKind.PLACEMENT_GROUP: ("ec2", "delete_placement_group", "GroupName"),
     ResourceKind.LAUNCH_TEMPLATE: ("ec2", "delete_launch_template", "LaunchTemplateId"),
     ResourceKind.LOG_GROUP: ("logs", "delete_log_group", "logGroupName"),
@@ -57,9 +58,18 @@ def _remove(session: AwsSession, resource: Resource, delete_stack: DeleteStack) 
         session.client("ec2", region).terminate_instances(InstanceIds=[name])
     elif kind is ResourceKind.SECURITY_GROUP:
         _remove_security_group(session.client("ec2", region), name)
+    elif kind is ResourceKind.FILE_SYSTEM:
+        _remove_file_system(session.client("efs", region), name)
     else:
         service, method, argument = _SIMPLE[kind]
         getattr(session.client(service, region), method)(**{argument: name})
+
+
+def _remove_file_system(efs: Any, name: str) -> None:
+    """Mount targets before the file system; it is in use until they have gone."""
+    for target in efs.describe_mount_targets(FileSystemId=name)["MountTargets"]:
+        efs.delete_mount_target(MountTargetId=target["MountTargetId"])
+    efs.delete_file_system(FileSystemId=name)
 
 
 def _remove_security_group(ec2: Any, group: str) -> None:

@@ -24,7 +24,7 @@ EC2_ACTIONS = frozenset({
     "DescribeInstanceTypes", "DescribeInstances", "DescribeLaunchTemplateVersions", "DescribeLaunchTemplates",
     "DescribeNatGateways", "DescribeNetworkInterfaces", "DescribePlacementGroups", "DescribeRegions",
     "DescribeRouteTables", "DescribeSecurityGroups", "DescribeSnapshots", "DescribeSubnets", "DescribeTags",
-    "DescribeVolumes", "GetSpotPlacementScores", "ReleaseAddress", "RevokeSecurityGroupEgress",
+    "DescribeVolumes", "DescribeVpcs", "GetSpotPlacementScores", "ReleaseAddress", "RevokeSecurityGroupEgress",
     "RevokeSecurityGroupIngress", "TerminateInstances",
 })  # fmt: skip
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from moto.ec2.responses import EC2Response
 from moto.ec2.utils import EC2_PREFIX_TO_RESOURCE, EC2_RESOURCE_TO_PREFIX
 
+from clusterctl.sandbox.cloud.ec2 import filters
 from clusterctl.sandbox.cloud.ec2.blocks import Blocks
 from clusterctl.sandbox.cloud.ec2.groups import Groups
 from clusterctl.sandbox.cloud.ec2.instances import Instances, Orders
@@ -38,6 +39,7 @@ class HonestEC2Response(
 
 def extension(world: World) -> Extension:
     """EC2 for this world."""
+    filters.install()
     orders: Orders = {}
     for resource, prefix in _TAGGABLE.items():
         EC2_RESOURCE_TO_PREFIX[resource] = prefix
