@@ -17,11 +17,12 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DELETE_ON_ERROR:
-.PHONY: help install demo test fast check format bench docs clean
+.PHONY: help install launchers demo test fast check format bench docs clean
 
 help:
 	@echo "make demo    a whole deployment in the local sandbox, and what it shows"
 	@echo "make test    every test;  make fast  without the slow ones"
+	@echo "make launchers  install Slurm, Open MPI, torch and Ray, which some tests start"
 	@echo "make check   formatting, lint, types, import contracts"
 	@echo "make format  format the code;  make docs  write the generated tables"
 	@echo "make bench   the performance targets"
@@ -39,6 +40,9 @@ $(BIN)/helm: scripts/get_helm.py | $(BIN)/python
 $(INSTALLED): pyproject.toml $(BIN)/helm | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $@
+
+launchers: $(INSTALLED)
+	scripts/install_launchers.sh $(BIN)/python -m pip
 
 demo: $(INSTALLED)
 	@mkdir -p $(dir $(DEMO_PLACEMENT))

@@ -88,6 +88,8 @@ def test_commands_that_a_page_shows_exist(page: str) -> None:
 @pytest.mark.parametrize("page", TEXTS)
 def test_options_that_a_page_shows_exist(page: str) -> None:
     known = {option for one in COMMANDS.values() for option in options(one)}
+    known |= {option for one in (ROOT / "scripts" / "train").iterdir() if one.is_file()
+              for option in OPTION.findall(one.read_text(encoding="utf-8"))}  # fmt: skip
     shown = {word for one in code(TEXTS[page]) for word in OPTION.findall(one)}
     assert shown - known == set()
 
