@@ -67,6 +67,7 @@ format: $(INSTALLED)
 
 docs: $(INSTALLED)
 	$(BIN)/python scripts/settings_table.py docs/settings.md
+	$(BIN)/python scripts/reference.py docs/reference.md
 	$(BIN)/python scripts/lint_table.py docs/lint.md
 	$(BIN)/python scripts/failures_table.py docs/failures.md
 

@@ -26,28 +26,40 @@ def register(app: typer.Typer) -> None:
 def _lifecycle(group: typer.Typer) -> None:
     @command(group, "start")
     def start(invocation: Invocation) -> None:
-        """Start the sandbox, or find it running."""
+        """Start the sandbox, or find it running.
+
+        Example: clusterctl sandbox start --scenario no-capacity.yaml
+        """
         from clusterctl.wiring import sandbox
 
         _show(invocation, sandbox.start(invocation.scenario))
 
     @command(group, "stop")
     def stop(invocation: Invocation) -> None:
-        """End the sandbox and forget its world."""
+        """End the sandbox and forget its world.
+
+        Example: clusterctl sandbox stop
+        """
         from clusterctl.wiring import sandbox
 
         _show(invocation, {"running": False, "was_running": sandbox.stop()})
 
     @command(group, "status")
     def status(invocation: Invocation) -> None:
-        """Where it runs, and what is in its world."""
+        """Where it runs, and what is in its world.
+
+        Example: clusterctl sandbox status -o json
+        """
         from clusterctl.wiring import sandbox
 
         _show(invocation, sandbox.status())
 
     @command(group, "reset")
     def reset(invocation: Invocation) -> None:
-        """An empty world under the same scenario."""
+        """An empty world under the same scenario.
+
+        Example: clusterctl sandbox reset
+        """
         from clusterctl.wiring import sandbox
 
         _show(invocation, sandbox.reset())
@@ -66,7 +78,10 @@ def _faults(group: typer.Typer) -> None:
         lose_response: Annotated[bool, typer.Option("--lose-response", help="Do the work, lose the answer.")] = False,
         clear: Annotated[bool, typer.Option("--clear", help="Remove all faults.")] = False,
     ) -> None:
-        """Let something go wrong, by a scenario file or by options."""
+        """Let something go wrong, by a scenario file or by options.
+
+        Example: clusterctl sandbox fault --on ec2:CreateCapacityReservation --error RequestLimitExceeded --times 3
+        """
         from clusterctl.wiring import sandbox
 
         if clear:

@@ -18,7 +18,10 @@ def register(app: typer.Typer) -> None:
         cluster_name: Annotated[str, typer.Option("--cluster-name", help="The EKS cluster.")],
         region: Region = "",
     ) -> None:
-        """Print a Kubernetes ExecCredential with an EKS token of 14 minutes."""
+        """Print a Kubernetes ExecCredential with an EKS token of 14 minutes.
+
+        Example: clusterctl token --cluster-name training --region us-east-2
+        """
         from clusterctl.wiring.credentials import exec_credential
 
         write_text(exec_credential(cluster_name, region, sandbox=invocation.sandbox))
