@@ -20,8 +20,8 @@ HEAD = """# Reference
 
 Written by `make docs` from the program itself. Settings have [a page of their own](settings.md).
 """
-JSON = """With `-o json` stdout holds exactly one document, also for failures. Each has `schema` (`clusterctl/COMMAND/v1`) and
-`ok`; one that failed also has `error` with `kind`, `message`, `hint` and `exit_code`.
+JSON = """With `-o json` stdout holds exactly one document, also for failures. Each has `schema`
+(`clusterctl/COMMAND/v1`) and `ok`; one that failed also has `error` with `kind`, `message`, `hint` and `exit_code`.
 """
 
 

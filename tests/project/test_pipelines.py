@@ -33,7 +33,7 @@ EXPRESSIONS = {
     "vars.CLUSTERCTL_ROLE": "arn:aws:iam::123456789012:role/ci",
     "vars.CLUSTERCTL_REGIONS": "us-east-2",
     "github.run_id": "4711",
-    "inputs.workload": "ray-fsdp",
+    "inputs.workload": "job-allreduce",
 }
 ACTIONS = {"aws-actions/configure-aws-credentials": "v4", "actions/upload-artifact": "v4"}
 SHELLCHECK = shutil.which("shellcheck", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
@@ -116,6 +116,16 @@ def living(line: CommandLine) -> dict[str, Any]:
 
 
 # --- the workflows, run
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_job_that_goes_well_trains_and_leaves_nothing(account: CommandLine) -> None:
+    described = workflow(TRAIN)["on"]["workflow_dispatch"]["inputs"]["workload"]["default"]
+    done = job(account, TRAIN, "train", workload=described).run()
+    assert done.failed == []
+    assert done.ran[-2:] == ["Train", "Tear down"]
+    assert living(account) == {}
 
 
 @pytest.mark.slow
