@@ -15,7 +15,7 @@ from clusterctl.engine.executor import Executor, Hands
 from clusterctl.errors import BusyError, InterruptedRunError
 from clusterctl.model.capacity import Reservation
 from clusterctl.model.cluster import ClusterState, NodegroupState, ScalingActivity, StackState
-from clusterctl.model.leftovers import Resource
+from clusterctl.model.leftovers import Findings, Resource
 from clusterctl.model.placement import Placement
 
 T = TypeVar("T")
@@ -185,6 +185,18 @@ class FakeAws:
         if left:
             self._busy[resource.resource_id] = left - 1
             raise BusyError(f"{resource} is still in use", hint=resource.command)
+
+
+@dataclass
+class Leftovers:
+    """A LeftoverReader that always finds the same."""
+
+    found: tuple[Resource, ...] = ()
+
+    def search(
+        self, region: str, cluster: str, vpc_id: str = "", volumes: Sequence[str] = (), since: datetime | None = None
+    ) -> Findings:
+        return Findings(self.found)
 
 
 @dataclass

@@ -30,6 +30,7 @@ from fakes import (
     FakePlacements,
     FakeReservations,
     FakeRun,
+    Leftovers,
     Recorder,
     ScriptedClusters,
     executor,
@@ -128,7 +129,7 @@ def search(answers: Mapping[str, str]) -> tuple[RunResult, Zones]:
     aws, eksctl = Aws(world), Eksctl(world)
     hands = executor(
         launcher=NodegroupLauncher(eksctl, world, clock),
-        remover=Remover(eksctl, world, aws, clock),
+        remover=Remover(eksctl, world, aws, clock, Leftovers()),
         placement=FakePlacements(),
     )
     stage = NodegroupStage(world, FakeReservations())

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
-
 import pytest
 
 from clusterctl.engine.removal import Remover
@@ -13,8 +9,8 @@ from clusterctl.errors import InterruptedRunError, LeftoversError
 from clusterctl.model.cluster import ClusterState, NodegroupState, StackState
 from clusterctl.model.failures import classify
 from clusterctl.model.launch import Patience
-from clusterctl.model.leftovers import Findings, Resource, ResourceKind
-from fakes import FakeAws, FakeClock, FakeEksctl, FakeRun, Recorder, ScriptedClusters, group
+from clusterctl.model.leftovers import Resource, ResourceKind
+from fakes import FakeAws, FakeClock, FakeEksctl, FakeRun, Leftovers, Recorder, ScriptedClusters, group
 
 STACK = "delete stack eksctl-training-nodegroup-gpu"
 CLUSTER_STACK = "delete stack eksctl-training-cluster"
@@ -22,18 +18,6 @@ CLUSTER_STACK = "delete stack eksctl-training-cluster"
 
 def cluster(status: str = "", stack: str = "", **facts: object) -> ClusterState:
     return ClusterState("us-east-2", "training", status, stack=StackState("s", stack, **facts))  # type: ignore[arg-type]
-
-
-@dataclass
-class Leftovers:
-    """A LeftoverReader that always finds the same."""
-
-    found: tuple[Resource, ...] = ()
-
-    def search(
-        self, region: str, cluster: str, vpc_id: str = "", volumes: Sequence[str] = (), since: datetime | None = None
-    ) -> Findings:
-        return Findings(self.found)
 
 
 class Removal:
