@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from clusterctl.wiring.training import Outcome
 
 MOST_PLACES = 12  # of a plan; a search of all regions finds fifty
+QUESTION = "Go on?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,13 @@ def run_stages(invocation: Invocation, bench: Bench, steps: Steps) -> int:
     if steps.plan_only:
         _show_plan(invocation, bench, steps)
         return 0
-    if not (steps.yes or bench.settings.assume_yes):
+    from clusterctl.wiring.programs import require_programs
+
+    ask = not (steps.yes or bench.settings.assume_yes)
+    if ask:
+        require_terminal(QUESTION)
+    require_programs(bench, steps.stages)
+    if ask:
         _ask(invocation, bench, steps)
     result = _run(invocation, bench, steps)
     document = _document(invocation.command, bench, result)
@@ -89,10 +96,8 @@ def confirm(question: str) -> None:
 
 
 def _ask(invocation: Invocation, bench: Bench, steps: Steps) -> None:
-    question = "Go on?"
-    require_terminal(question)
     note("\n".join(_plan_text(invocation, bench, steps)))
-    confirm(question)
+    confirm(QUESTION)
 
 
 def _plan_text(invocation: Invocation, bench: Bench, steps: Steps) -> list[str]:

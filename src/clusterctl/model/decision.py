@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from clusterctl.model.budget import Budget
 from clusterctl.model.capacity import Candidate, ProbeOutcome, Question, Reservation, Source, Verdict, Zone
 from clusterctl.model.cluster import NodegroupState
 from clusterctl.model.failures import Failure
@@ -26,6 +27,7 @@ class Asked:
     save: bool = True
     gpus_per_node: int | None = None
     hold: bool = False
+    budget: Budget = field(default_factory=Budget)
 
 
 @dataclass(frozen=True, slots=True)

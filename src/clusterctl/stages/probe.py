@@ -83,7 +83,8 @@ class ProbeStage:
         held = [one for one in holds(facts, run) if fitting(one, question, self._clock.now())]
         outcomes = (*(outcome_of(one, self._clock.now()) for one in held), *self._ledger.outcomes())
         tried = inputs[Attempts] if Attempts in inputs else Attempts()
-        candidates = after_failures(rank(question, facts, outcomes, reservation), tried.failures)
+        ranked = after_failures(rank(question, facts, outcomes, reservation), tried.failures)
+        candidates = asked.budget.hold(ranked, {region.region: region.prices for region in facts})
         decision = _decision(candidates, facts, before, run)
         useless = tuple(one for one in holds(facts, run) if one not in held)
         return replace(

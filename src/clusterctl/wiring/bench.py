@@ -28,9 +28,10 @@ from clusterctl.engine.prerequisites import Standing
 from clusterctl.engine.recording import Recording, both
 from clusterctl.engine.stage import Stage
 from clusterctl.errors import StageIncompleteError, VerificationError
+from clusterctl.model.budget import Budget
 from clusterctl.model.capacity import Question
 from clusterctl.model.cluster import ClusterState, cluster_notices
-from clusterctl.model.cost import Cost, cluster_cost, cost_document, refuse_too_dear
+from clusterctl.model.cost import Cost, cluster_cost, cost_document
 from clusterctl.model.decision import Asked, Decision, Remembered
 from clusterctl.model.documents import candidates_document
 from clusterctl.model.history import RunRecord, expected_seconds
@@ -216,9 +217,6 @@ class Bench:
             prices, gpu, nodes = self._decision.prices.get(place.region, {}), place.instance_type, place.nodes
         return cluster_cost((gpu, nodes), (settings.system_node_type, settings.system_node_count), prices)
 
-    def check_price(self) -> None:
-        refuse_too_dear(self.cost(), self.settings.max_hourly_usd)
-
     def placement(self) -> Placement | None:
         return self.placement_file.load()
 
@@ -273,8 +271,10 @@ class Bench:
             reservation_id=settings.capacity_reservation_id,
             priced=(settings.system_node_type,),
         )
-        ask = self.ask
-        return Asked(question, settings.gpu_nodegroup_name, ask.probe, ask.save, settings.gpus_per_node, hold=ask.hold)
+        ask, budget = self.ask, Budget(settings.max_hourly_usd, (settings.system_node_type, settings.system_node_count))
+        return Asked(
+            question, settings.gpu_nodegroup_name, ask.probe, ask.save, settings.gpus_per_node, ask.hold, budget
+        )
 
     def _resolve(self) -> ResolvedSettings:
         return resolve(

@@ -15,7 +15,7 @@ from clusterctl.sandbox.kube.certificates import Certificates
 from clusterctl.sandbox.kube.realserver import RealServer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from clusterctl.sandbox.clock import SimClock
 
@@ -43,6 +43,10 @@ class ClusterApi(Protocol):
     def last_use(self) -> float:
         """When somebody but the simulation asked (time.monotonic)."""
 
+    @property
+    def changes(self) -> Sequence[str] | None:
+        """What they asked to be changed, as `METHOD path`; None where that is not known."""
+
     async def close(self) -> None: ...
 
 
@@ -63,6 +67,10 @@ class BuiltinApi:
     @property
     def last_use(self) -> float:
         return self.server.last_use
+
+    @property
+    def changes(self) -> Sequence[str]:
+        return tuple(self.server.changes)
 
     async def close(self) -> None:
         await self.server.close()
@@ -99,6 +107,7 @@ class RealApi:
     authenticator: Authenticator
     server: RealServer
     last_use: float = field(default_factory=time.monotonic)
+    changes: Sequence[str] | None = None
 
     async def close(self) -> None:
         await self.server.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from aiohttp import web
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Control:
     """GET /healthz, GET /clusters, POST /stop, POST /authenticate/REGION/CLUSTER on 127.0.0.1."""
 
-    def __init__(self, describe: Callable[[], list[dict[str, str]]], stop: Callable[[], None]) -> None:
+    def __init__(self, describe: Callable[[], list[dict[str, Any]]], stop: Callable[[], None]) -> None:
         self.url = ""
         self.authenticators: dict[ClusterName, Authenticator] = {}
         self._describe = describe

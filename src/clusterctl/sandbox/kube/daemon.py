@@ -102,7 +102,7 @@ class KubeDaemon:
         used = self._fleet.last_use() if self._fleet else 0.0
         return time.monotonic() - max(used, self._last_news) > IDLE_S
 
-    def _describe(self) -> list[dict[str, str]]:
+    def _describe(self) -> list[dict[str, Any]]:
         opened = self._fleet.clusters.items() if self._fleet else ()
         return [
             {
@@ -111,6 +111,7 @@ class KubeDaemon:
                 "status": one.status,
                 "endpoint": one.api.access.endpoint,
                 "certificate_authority": one.api.access.certificate_authority,
+                "changes": one.api.changes,
             }
             for cluster, one in opened
         ]

@@ -7,6 +7,7 @@ import json
 import logging
 import re
 import time
+from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -31,11 +32,16 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _LARGEST_BODY = 16 << 20
+_READING = ("GET", "HEAD", "OPTIONS")
+_KEPT_CHANGES = 2000
 
 
 @dataclass(slots=True)
 class ApiServer:
-    """Serves from `start` to `close`; `last_use` is when somebody but the simulation asked (time.monotonic)."""
+    """Serves from `start` to `close`.
+
+    `last_use` is when somebody but the simulation asked (time.monotonic), `changes` what they asked to be changed.
+    """
 
     authenticate: Authenticate
     tls: ssl.SSLContext
@@ -44,6 +50,7 @@ class ApiServer:
     version: str = ""
     url: str = ""
     last_use: float = field(default_factory=time.monotonic)
+    changes: deque[str] = field(default_factory=lambda: deque(maxlen=_KEPT_CHANGES))
     _core: Core | None = None
     _runner: web.AppRunner | None = None
 
@@ -93,6 +100,8 @@ class ApiServer:
         request["user"] = user
         if not user.is_simulation:
             self.last_use = time.monotonic()
+            if request.method not in _READING:
+                self.changes.append(f"{request.method} {request.path}")
 
     def _user(self, token: str) -> User | None:
         if (account := self.core.issued_tokens.get(token)) is not None:
