@@ -232,6 +232,9 @@ class FakeJournal:
     def unsettled(self) -> tuple[Mapping[str, str], ...]:
         return ()
 
+    def settle(self, intent: Mapping[str, str]) -> None:
+        self.lines.append(f"settled {intent['effect']}")
+
     def clear(self) -> None:
         self.lines.clear()
 

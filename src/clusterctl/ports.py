@@ -158,6 +158,8 @@ class Prober(Protocol):
         """Make a reservation and keep it; it ends by itself after the order's lifetime."""
 
     def cancel(self, region: str, reservation_id: str) -> None: ...
+    def cancel_made(self, intent: Mapping[str, str]) -> tuple[str, ...]:
+        """Cancel what came of an order whose run was killed; the ids. Raises for what cannot be looked for."""
 
 
 class AwsWriter(Protocol):
@@ -206,4 +208,7 @@ class Journal(Protocol):
 
     def effect(self, name: str, facts: Mapping[str, str]) -> AbstractContextManager[None]: ...
     def unsettled(self) -> tuple[Mapping[str, str], ...]: ...
+    def settle(self, intent: Mapping[str, str]) -> None:
+        """Write that an intent of an earlier run has been seen to."""
+
     def clear(self) -> None: ...

@@ -41,6 +41,9 @@ class Intents:
     def unsettled(self) -> tuple[Mapping[str, str], ...]:
         return ()
 
+    def settle(self, intent: Mapping[str, str]) -> None:
+        return
+
     def clear(self) -> None:
         return
 
@@ -264,3 +267,42 @@ def test_a_lost_answer_makes_one_hold_and_not_two(aws: LocalAws) -> None:
     outcome = prober(aws).hold(LASTING)
     assert outcome.held
     assert [one["CapacityReservationId"] for one in aws.reservations()] == [outcome.reservation_id]
+
+
+class Killed(BaseException):
+    """What no code of ours catches: the process is gone."""
+
+
+class Deadly(Intents):
+    """A journal in which the process dies before the first cancellation."""
+
+    @contextmanager
+    def effect(self, name: str, facts: Mapping[str, str]) -> Iterator[None]:
+        with super().effect(name, facts):
+            if name == "CancelCapacityReservation":
+                raise Killed
+            yield
+
+
+def test_what_a_killed_run_has_made_is_found_by_its_intent_and_cancelled(aws: LocalAws) -> None:
+    journal = Deadly()
+    with pytest.raises(Killed):
+        prober(aws, journal).prove([order()])
+    other = order("a", count=3)
+    with pytest.raises(Killed):
+        prober(aws, Deadly()).prove([other])
+    assert states(aws) == {"active"}
+    intent = {**journal.begun[0][1], "run": "run-1"}
+    (cancelled,) = prober(aws).cancel_made(intent)
+    left = [one for one in aws.reservations() if one["State"] == "active"]
+    assert [one["TotalInstanceCount"] for one in left] == [3]
+    assert cancelled not in {one["CapacityReservationId"] for one in left}
+    assert prober(aws).cancel_made(intent) == ()
+
+
+def test_what_another_run_has_made_in_the_same_place_is_left_alone(aws: LocalAws) -> None:
+    journal = Deadly()
+    with pytest.raises(Killed):
+        prober(aws, journal).prove([order()])
+    assert prober(aws).cancel_made({**journal.begun[0][1], "run": "run-2"}) == ()
+    assert states(aws) == {"active"}

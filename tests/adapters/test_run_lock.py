@@ -32,7 +32,9 @@ def test_a_second_run_is_told_who_works_and_since_when(tmp_path: Path) -> None:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         with (
-            pytest.raises(BusyError, match=f"clusterctl deploy-all .process {holder.pid}. since 2026-11-30T00:00:00"),
+            pytest.raises(
+                BusyError, match=f"clusterctl deploy-all .process {holder.pid} on .*. since 2026-11-30T00:00:00"
+            ),
             run_lock(tmp_path, "training", command="clusterctl teardown", now=START),
         ):
             pytest.fail("two runs hold one lock")

@@ -38,4 +38,6 @@ class RunClock:
 
     def sleep(self, seconds: float) -> None:
         if self._stop.wait(self._base.real_seconds(max(seconds, 0.0))):
-            raise InterruptedRunError("interrupted", hint="run the same command again to go on from here")
+            raise InterruptedRunError(
+                "interrupted", hint="run the same command again to go on from here; clusterctl teardown removes it all"
+            )

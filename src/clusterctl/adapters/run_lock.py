@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -25,7 +26,8 @@ def run_lock(folder: Path, name: str, *, command: str, now: datetime) -> Iterato
     except Timeout as problem:
         raise BusyError(f"another run works on this cluster: {_who(holder)}", hint="wait for it to end") from problem
     try:
-        facts = {"pid": os.getpid(), "since": now.isoformat(timespec="seconds"), "command": command}
+        facts = {"pid": os.getpid(), "host": socket.gethostname(), "command": command}
+        facts |= {"since": now.isoformat(timespec="seconds")}
         write_atomically(holder, json.dumps(facts))
         yield
     finally:
@@ -36,6 +38,6 @@ def run_lock(folder: Path, name: str, *, command: str, now: datetime) -> Iterato
 def _who(holder: Path) -> str:
     try:
         facts = json.loads(holder.read_text())
-        return f"{facts['command']} (process {facts['pid']}) since {facts['since']}"
+        return f"{facts['command']} (process {facts['pid']} on {facts['host']}) since {facts['since']}"
     except (OSError, ValueError, KeyError):
         return "its process has not said its name"

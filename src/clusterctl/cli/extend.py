@@ -30,8 +30,9 @@ def register(app: typer.Typer) -> None:
         length = parse_duration(duration)
         search = Search(cluster_name=cluster_name, region=region)
         with open_bench(ask(invocation, search, save=False)) as bench:
-            with bench.lock():
-                result = bench.extend(length, LineConsole(bench.clock.now()))
+            watch = LineConsole(bench.clock.now())
+            with bench.lock(watch):
+                result = bench.extend(length, watch)
             if result.error is not None:
                 raise result.error
             document = {"schema": schema("extend"), "ok": True, **_document(result)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -91,8 +92,17 @@ def confirm(question: str) -> None:
     require_terminal(question)
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+    if _answer().strip().lower() not in ("y", "yes"):
         raise UsageError("not confirmed, nothing was changed")
+
+
+def _answer() -> str:
+    """One line. Nothing is in flight yet, so Ctrl-C ends the waiting at once."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return sys.stdin.readline()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _ask(invocation: Invocation, bench: Bench, steps: Steps) -> None:
@@ -145,7 +155,7 @@ def _show_plan(invocation: Invocation, bench: Bench, steps: Steps) -> None:
 def _run(invocation: Invocation, bench: Bench, steps: Steps) -> RunResult:
     from clusterctl.cli.console import open_console
 
-    with open_console(invocation, bench) as watch, bench.lock():
+    with open_console(invocation, bench) as watch, bench.lock(watch):
         return bench.apply(steps.stages, watch)
 
 

@@ -57,7 +57,7 @@ def _search(invocation: Invocation, bench: Bench) -> int:
     from clusterctl.cli.result import as_error, error_document, note, schema, write_error, write_json, write_text
     from clusterctl.cli.tables import places_table
 
-    with open_console(invocation, bench) as console, bench.lock():
+    with open_console(invocation, bench) as console, bench.lock(console):
         result = bench.apply(("probe",), console)
     found = bench.decision_document()
     error = as_error(result.error) if result.error else None

@@ -51,7 +51,7 @@ def remove(invocation: Invocation, bench: Bench, removal: Removal) -> int:
 def _run(invocation: Invocation, bench: Bench, removal: Removal) -> RunResult:
     from clusterctl.cli.console import open_console
 
-    with open_console(invocation, bench) as watch, bench.lock():
+    with open_console(invocation, bench) as watch, bench.lock(watch):
         return bench.remove(removal.what, watch, purge=removal.purge)
 
 

@@ -76,6 +76,8 @@ def _faults(group: typer.Typer) -> None:
         zone: Annotated[str, typer.Option("--zone", help="Only in this availability zone.")] = "",
         times: Annotated[int | None, typer.Option("--times", help="How often; always when not said.")] = None,
         lose_response: Annotated[bool, typer.Option("--lose-response", help="Do the work, lose the answer.")] = False,
+        crash_before: Annotated[str, typer.Option("--crash-before", help="With process:clusterctl: an effect.")] = "",
+        crash_after: Annotated[str, typer.Option("--crash-after", help="With process:clusterctl: an effect.")] = "",
         clear: Annotated[bool, typer.Option("--clear", help="Remove all faults.")] = False,
     ) -> None:
         """Let something go wrong, by a scenario file or by options.
@@ -90,6 +92,7 @@ def _faults(group: typer.Typer) -> None:
             sandbox.change_scenario(file)
         if on:
             one = {"on": on, "error": error, "outcome": outcome, "zone": zone, "times": times}
+            one |= {"crash_before": crash_before, "crash_after": crash_after}
             sandbox.add_fault({**one, "lose_response": lose_response})
         if not (clear or file or on):
             raise typer.BadParameter("say --on WHAT, a scenario file, or --clear", param_hint="sandbox fault")

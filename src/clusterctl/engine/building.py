@@ -22,13 +22,19 @@ ADDON_LIMIT_S = 10 * 60.0
 
 
 class ClusterBuilder:
-    """Creates a cluster with eksctl and watches EKS and CloudFormation beside it."""
+    """Creates a cluster with eksctl and watches EKS and CloudFormation beside it.
 
-    def __init__(self, eksctl: Eksctl, reader: ClusterReader, aws: AwsWriter, clock: Clock) -> None:
+    What is mended in a minute is finished by the `steady` clock, which nothing interrupts.
+    """
+
+    def __init__(
+        self, eksctl: Eksctl, reader: ClusterReader, aws: AwsWriter, clock: Clock, steady: Clock | None = None
+    ) -> None:
         self._eksctl = eksctl
         self._reader = reader
         self._aws = aws
         self._clock = clock
+        self._steady = steady or clock
 
     def create(self, action: CreateCluster, tell: Tell) -> None:
         run = self._eksctl.create_cluster(action.config)
@@ -46,7 +52,7 @@ class ClusterBuilder:
         run = self._eksctl.associate_oidc(region, cluster)
         try:
             look_until(
-                self._clock,
+                self._steady,
                 lambda: run.running,
                 lambda running: not running,
                 every_s=EVERY_S,
@@ -61,7 +67,7 @@ class ClusterBuilder:
         """An add-on in CREATE_FAILED is skipped by eksctl, so it has to go first."""
         self._aws.delete_addon(region, cluster, addon)
         look_until(
-            self._clock, lambda: self._reader.cluster(region, cluster).addons, lambda addons: addon not in addons,
+            self._steady, lambda: self._reader.cluster(region, cluster).addons, lambda addons: addon not in addons,
             every_s=EVERY_S, limit_s=ADDON_LIMIT_S,
         )  # fmt: skip
         self._aws.create_addon(region, cluster, addon)

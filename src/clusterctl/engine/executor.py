@@ -41,6 +41,7 @@ from clusterctl.engine.probing import ProbeLedger
 from clusterctl.engine.proving import CapacityProver
 from clusterctl.engine.readiness import Readiness
 from clusterctl.engine.removal import Remover
+from clusterctl.engine.undoing import undone_if_interrupted
 from clusterctl.model.cluster import TAG_EXPIRES
 from clusterctl.ports import (
     AwsWriter,
@@ -94,17 +95,15 @@ class Executor:
             case RememberPlacement(placement=placement):
                 hands.placement.save(placement)
             case CreateCluster():
-                hands.builder.create(action, tell)
+                self._create_cluster(action, tell)
             case AssociateOidc(region=region, cluster=cluster):
                 hands.builder.associate_oidc(region, cluster)
             case CreateAddon(region=region, cluster=cluster, addon=addon):
                 hands.aws.create_addon(region, cluster, addon)
             case ReplaceAddon(region=region, cluster=cluster, addon=addon):
                 hands.builder.replace_addon(region, cluster, addon)
-            case CreateNodegroup():
-                hands.launcher.create(action, tell)
-            case AwaitNodegroup():
-                hands.launcher.attach(action, tell)
+            case CreateNodegroup() | AwaitNodegroup():
+                self._launch(action, tell)
             case DeleteNodegroup(region=region, cluster=cluster, nodegroup=nodegroup):
                 hands.remover.nodegroup(region, cluster, nodegroup, tell)
             case DeleteCluster(region=region, cluster=cluster):
@@ -127,6 +126,23 @@ class Executor:
                 hands.prover.hold(action, tell)
             case CancelReservation(region=region, reservation_id=reservation):
                 hands.prober.cancel(region, reservation)
+
+    def _create_cluster(self, action: CreateCluster, tell: Tell) -> None:
+        remover, region, cluster = self._hands.remover, action.region, action.cluster
+        with undone_if_interrupted(f"cluster {cluster}", lambda: remover.cluster(region, cluster, tell), tell):
+            self._hands.builder.create(action, tell)
+
+    def _launch(self, action: CreateNodegroup | AwaitNodegroup, tell: Tell) -> None:
+        launcher, remover = self._hands.launcher, self._hands.remover
+
+        def undo() -> None:
+            remover.own_nodegroup(action.region, action.cluster, action.nodegroup, tell)
+
+        with undone_if_interrupted(f"node group {action.nodegroup}", undo, tell):
+            if isinstance(action, CreateNodegroup):
+                launcher.create(action, tell)
+            else:
+                launcher.attach(action, tell)
 
     def _perform_in_cluster(
         self,

@@ -23,8 +23,9 @@ from clusterctl.engine.events import (
 from clusterctl.engine.executor import Executor
 from clusterctl.engine.outputs import Outputs
 from clusterctl.engine.stage import Forgiving, Judge, Stage
+from clusterctl.engine.undoing import UndoneError
 from clusterctl.engine.waiting import look_until
-from clusterctl.errors import ClusterctlError, StageIncompleteError
+from clusterctl.errors import ClusterctlError, InterruptedRunError, StageIncompleteError
 from clusterctl.ports import Clock
 
 AnyStage = Stage[Any]
@@ -125,7 +126,7 @@ class Pipeline:
                     if problem is None:
                         outputs = outputs.with_value(run.observed)
                         graph.done(run.stage.name)
-                    error = error or problem
+                    error = _graver(error, problem)
         skipped = {name: StageResult(name, "skipped") for name in self._stages}
         ordered = tuple((skipped | results)[name] for name in self._graph().static_order())
         return RunResult(outputs, ordered, attempts, error)
@@ -169,6 +170,7 @@ class Pipeline:
     def _converge(self, run: _StageRun) -> object:
         stage = run.stage
         for _ in range(MOST_ROUNDS):
+            self._clock.sleep(0)  # raises if the run is asked to stop
             inputs = run.inputs.with_value(run.attempts)
             observed = stage.observe(inputs)
             plan = stage.plan(inputs, observed)
@@ -192,6 +194,7 @@ class Pipeline:
 
     def _perform(self, run: _StageRun, action: Action) -> None:
         name = run.stage.name
+        self._clock.sleep(0)
         self._emit(ActionStarted(self._clock.now(), name, action))
         try:
             self._executor.execute(action, lambda words: self._emit(Waiting(self._clock.now(), name, words)))
@@ -226,3 +229,15 @@ class Pipeline:
                 f"stage {stage.name}: {reason}", hint=f"clusterctl {stage.name} goes on from here"
             )
         return seen, False
+
+
+def _graver(first: BaseException | None, then: BaseException | None) -> BaseException | None:
+    """The first failure is the cause of later ones. But of those that Ctrl-C ends, the one with most to say counts."""
+    problems = [one for one in (first, then) if one]
+    return min(problems, key=_place, default=None)
+
+
+def _place(problem: BaseException) -> int:
+    if isinstance(problem, UndoneError):
+        return 1
+    return 2 if isinstance(problem, InterruptedRunError) else 0

@@ -20,7 +20,10 @@ Tell = Callable[[str], None]
 
 
 class Remover:
-    """Deletes through CloudFormation where a stack made the thing, through EKS where none did."""
+    """Deletes through CloudFormation where a stack made the thing, through EKS where none did.
+
+    Its clock is not to be interrupted: a removal that has begun is finished.
+    """
 
     def __init__(
         self, eksctl: Eksctl, reader: ClusterReader, aws: AwsWriter, clock: Clock, leftovers: LeftoverReader
@@ -56,6 +59,12 @@ class Remover:
         if not _nodegroup_gone(gone):
             reason = gone.stack.failure.message if gone.stack.failure else None
             raise _left(f"node group {name}", region, reason, nodegroup_stack(cluster, name))
+
+    def own_nodegroup(self, region: str, cluster: str, name: str, tell: Tell) -> None:
+        """The same, unless somebody else has made it."""
+        state = self._reader.nodegroup(region, cluster, name)
+        if state.ours or not state.exists:
+            self.nodegroup(region, cluster, name, tell)
 
     def cluster(self, region: str, name: str, tell: Tell) -> None:
         """Delete a cluster with its stacks. What of its own keeps a stack from going is removed, then it is retried."""

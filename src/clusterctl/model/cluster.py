@@ -36,6 +36,7 @@ class StackState:
     tags: dict[str, str] = field(default_factory=dict, hash=False)
     created: datetime | None = None
     failure: Failure | None = None
+    deleted: datetime | None = None  # when its deletion began
 
     @property
     def verdict(self) -> StackVerdict:

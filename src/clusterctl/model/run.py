@@ -10,6 +10,14 @@ from clusterctl.model.names import kubeconfig_name
 
 
 @dataclass(frozen=True, slots=True)
+class Earlier:
+    """What this machine's journal tells of runs that did not end well: none of them is alive any more."""
+
+    runs: frozenset[str] = frozenset()  # run ids
+    removals: frozenset[str] = frozenset()  # names of what they began to delete
+
+
+@dataclass(frozen=True, slots=True)
 class RunContext:
     """One run of clusterctl. Two runs differ in `run_id`."""
 
@@ -19,6 +27,7 @@ class RunContext:
     cluster: str
     expires_at: datetime | None = None
     kubeconfigs: str = ""  # the folder of our kubeconfigs
+    earlier: Earlier = Earlier()
 
     def kubeconfig(self, region: str) -> str:
         """Where the kubeconfig of this run's cluster is, or will be."""

@@ -8,6 +8,7 @@ from typing import Any
 from clusterctl.model.cluster import ClusterState, NodegroupState
 from clusterctl.model.kube import Component
 from clusterctl.model.leftovers import KEPT_UNLESS_PURGED, Findings, Resource
+from clusterctl.model.run import RunContext
 
 OPERATED = (  # kinds that have to go while their operators live
     "rayjobs.ray.io", "rayservices.ray.io", "raycronjobs.ray.io", "rayclusters.ray.io",
@@ -29,6 +30,7 @@ class Target:
     region: str
     cluster: str
     nodegroup: str
+    run: RunContext | None = None  # who tears down, where another run may be at work
 
 
 @dataclass(frozen=True, slots=True)

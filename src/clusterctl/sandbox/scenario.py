@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from clusterctl.engine.effects import EFFECTS
 from clusterctl.errors import UsageError
 from clusterctl.model.names import nearest
 from clusterctl.sandbox.clock import DEFAULT_SPEED
@@ -67,11 +68,27 @@ PLACES = (
 )  # fmt: skip
 
 
+PROCESS = "process:clusterctl"
+
+
 def _known_place(on: str) -> str:
     place, _, what = on.partition(":")
     if place not in PLACES or not what:
         raise ValueError(f"{on!r} is not SERVICE:WHAT with a service of {', '.join(PLACES)}")
+    if place == "process" and on != PROCESS:
+        raise ValueError(f"{on!r} is no process that can be killed, {PROCESS} is")
     return on
+
+
+def _known_effect(name: str) -> str:
+    if name not in EFFECTS:
+        meant = nearest(name, EFFECTS)
+        ending = f", did you mean {meant}?" if meant else f" of {', '.join(EFFECTS)}"
+        raise ValueError(f"{name!r} is no side effect{ending}")
+    return name
+
+
+EffectName = Annotated[str, AfterValidator(_known_effect)]
 
 
 class Fault(BaseModel):
@@ -90,8 +107,16 @@ class Fault(BaseModel):
     delay_s: float = 0.0
     times: int | None = Field(default=None, ge=1)
     outcome: Outcome | None = None
-    crash_before: str | None = None
-    crash_after: str | None = None
+    crash_before: EffectName | None = None
+    crash_after: EffectName | None = None
+
+    @model_validator(mode="after")
+    def _kills_what_can_be_killed(self) -> Self:
+        """A process dies before or after one effect; nothing else can die."""
+        moments = [one for one in (self.crash_before, self.crash_after) if one]
+        if (self.on == PROCESS) != bool(moments) or len(moments) > 1:
+            raise ValueError(f"{PROCESS} takes one of crash_before and crash_after, and nothing else takes them")
+        return self
 
 
 class _Loader(yaml.SafeLoader):
@@ -148,10 +173,15 @@ def load_scenario(path: Path) -> Scenario:
         raise UsageError(f"scenario {path} is no text", hint=_SEE) from problem
 
 
+def plain_words(message: str) -> str:
+    """pydantic's words without what it puts before ours."""
+    return message.removeprefix("Value error, ")
+
+
 def _wrong_field(problem: ValidationError, source: str) -> UsageError:
     first = problem.errors()[0]
     where, field = ".".join(map(str, first["loc"])), str(first["loc"][-1])
     if first["type"] != "extra_forbidden":
-        return UsageError(f"{source}: {where}: {first['msg']}", hint=_SEE)
+        return UsageError(f"{source}: {where}: {plain_words(first['msg'])}", hint=_SEE)
     meant = nearest(field, _FIELDS)
     return UsageError(f"{source}: {where} is no key of a scenario", hint=f"did you mean {meant}?" if meant else _SEE)

@@ -21,6 +21,7 @@ from clusterctl.engine.attempts import CONTROL_PLANE, Attempt, Attempts
 from clusterctl.engine.outputs import Outputs
 from clusterctl.errors import BusyError, UsageError
 from clusterctl.model.cluster import ADDONS, TAG_CLUSTER, ClusterState, StackVerdict
+from clusterctl.model.contention import refuse_system_nodes_of_others, refuse_work_of_others
 from clusterctl.model.decision import Decision
 from clusterctl.model.launch import launch_error
 from clusterctl.model.run import RunContext
@@ -72,6 +73,7 @@ class ClusterStage:
                         f"cluster {observed.name} is being changed by somebody else ({describe(observed)})",
                         hint="wait for the end of it, or choose another CLUSTER_NAME",
                     )
+                refuse_work_of_others(inputs[RunContext], observed)
                 return ()
             case _:
                 return self._mend(inputs, observed)
@@ -109,6 +111,7 @@ class ClusterStage:
             )
         if not state.ready:
             return ()
+        refuse_system_nodes_of_others(inputs[RunContext], state)
         oidc = () if state.oidc_provider else (AssociateOidc(state.region, state.name),)
         path = self.kubeconfig.path(state.name, state.region)
         kubeconfig = () if state.kubeconfig_current or not state.endpoint else (WriteKubeconfig(state.access, path),)

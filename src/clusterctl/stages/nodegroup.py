@@ -21,6 +21,7 @@ from clusterctl.engine.outputs import Outputs
 from clusterctl.errors import ClusterctlError, StageIncompleteError, UsageError
 from clusterctl.model.capacity import Candidate, Verdict
 from clusterctl.model.cluster import TAG_CLUSTER, TAG_HOLD, TAG_RUN, ClusterState, NodegroupState
+from clusterctl.model.contention import refuse_work_of_others
 from clusterctl.model.decision import Asked, Decision, after_failures, placement_of
 from clusterctl.model.fallback import another_place_helps, next_place, nowhere
 from clusterctl.model.launch import launch_error
@@ -61,6 +62,7 @@ class NodegroupStage:
 
     def plan(self, inputs: Outputs, observed: NodegroupState) -> Plan:
         """Raises what ended the search for a place, or what contradicts the node group that stands there."""
+        refuse_work_of_others(inputs[RunContext], observed)
         standing = nodegroup_standing(observed.status, observed.stack)
         if standing is Standing.GOING:
             return ()

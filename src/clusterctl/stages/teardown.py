@@ -20,7 +20,8 @@ from clusterctl.engine.actions import (
 from clusterctl.engine.outputs import Outputs
 from clusterctl.engine.refusals import Refusals
 from clusterctl.errors import ClusterctlError, LeftoversError
-from clusterctl.model.cluster import TAG_CLUSTER, ClusterState, StackVerdict
+from clusterctl.model.cluster import TAG_CLUSTER, ClusterState, NodegroupState, StackVerdict
+from clusterctl.model.contention import is_removed, refuse_work_of_others
 from clusterctl.model.documents import remains_document
 from clusterctl.model.kube import Component
 from clusterctl.model.standing import Standing, describe, nodegroup_standing
@@ -174,6 +175,7 @@ class NodegroupGoneStage:
         there = nodegroup_standing(state.status, state.stack) is not Standing.ABSENT
         if not there or not state.ours:
             return ()
+        _refuse_makers(inputs[Target], state)
         return (DeleteNodegroup(state.region, state.cluster, state.name, "teardown"),)
 
     def waiting_for(self, inputs: Outputs, observed: NodegroupLeft) -> str:
@@ -203,6 +205,7 @@ class ClusterGoneStage:
         state = observed.state
         if not _there(state) or not state.ours:
             return ()
+        _refuse_makers(inputs[Target], state)
         return (DeleteCluster(state.region, state.name, "teardown"),)
 
     def waiting_for(self, inputs: Outputs, observed: ClusterLeft) -> str:
@@ -286,6 +289,12 @@ class LeftoversGoneStage:
         return replace(
             observed, findings=replace(observed.findings, resources=observed.kept), reservations=(), forgotten=True
         )
+
+
+def _refuse_makers(target: Target, state: ClusterState | NodegroupState) -> None:
+    """Another run that makes what is to go would make it again; one that removes it wants the same as we."""
+    if target.run and not is_removed(state):
+        refuse_work_of_others(target.run, state)
 
 
 def _there(state: ClusterState) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import os
-import signal
 import threading
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,15 +12,15 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from clusterctl.adapters.clock import RunClock
+from clusterctl.adapters.journal_file import earlier_work, journal_path
 from clusterctl.adapters.placement_file import PlacementFile, refuse_foreign
 from clusterctl.adapters.run_history import RunHistory
 from clusterctl.adapters.run_lock import run_lock
 from clusterctl.adapters.setting_layers import environment_layer, flag_layer, placement_layer, project_layer
-from clusterctl.engine.events import Event, EventSink
+from clusterctl.engine.events import Event, EventSink, Notice
 from clusterctl.engine.outputs import Outputs
 from clusterctl.engine.pipeline import Pipeline, RunResult, StagePlan
 from clusterctl.engine.prerequisites import Standing
@@ -44,6 +43,7 @@ from clusterctl.ports import Identity
 from clusterctl.stages.extend import ExtendStage
 from clusterctl.wiring.deployment import Deployment
 from clusterctl.wiring.publishing import publish
+from clusterctl.wiring.stopping import stopping
 from clusterctl.wiring.tools import Tools, build_tools
 from clusterctl.wiring.world import World, open_world
 
@@ -103,6 +103,7 @@ class Bench:
             cluster=settings.cluster_name,
             expires_at=self.clock.now() + lifetime if lifetime else self._remembered_expiry(),
             kubeconfigs=str(self.world.home / "kubeconfigs"),
+            earlier=earlier_work(journal_path(self.ask.placement), settings.cluster_name),
         )
 
     def _remembered_expiry(self) -> datetime | None:
@@ -206,7 +207,7 @@ class Bench:
         """What a teardown is about: the placement's cluster, or the one that the settings name."""
         settings, before = self.settings, self.remembered
         region = before.region if before and before.region and not self.resolved.explicit("REGION") else settings.region
-        return Target(region, settings.cluster_name, settings.gpu_nodegroup_name)
+        return Target(region, settings.cluster_name, settings.gpu_nodegroup_name, self.run)
 
     def cost(self) -> Cost:
         """USD an hour of what was decided; prices that nobody told stay unknown."""
@@ -236,7 +237,14 @@ class Bench:
             return ()
         return cluster_notices(result.outputs[ClusterState], self.settings.k8s_version)
 
-    def lock(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def lock(self, emit: EventSink) -> Iterator[None]:
+        """Hold the cluster's lock, and see first to what a run that was killed had in flight."""
+        with self._run_lock():
+            self.tools.settler.settle(lambda words: emit(Notice(self.clock.now(), words)))
+            yield
+
+    def _run_lock(self) -> AbstractContextManager[None]:
         name = f"{self.identity.account_id}-{self.settings.cluster_name}"
         folder = self.world.home / "locks"
         return run_lock(folder, name, command=f"clusterctl {self.ask.command}", now=self.clock.now())
@@ -299,26 +307,6 @@ def open_bench(ask: Ask) -> Iterator[Bench]:
         finally:
             if "tools" in vars(bench):
                 bench.tools.close()
-
-
-@contextmanager
-def stopping(stop: threading.Event) -> Iterator[None]:
-    """The first signal asks the run to stop and clean up; the second one leaves at once."""
-
-    def ask(number: int, frame: FrameType | None) -> None:
-        if stop.is_set():
-            os._exit(130)
-        stop.set()
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _closure(stages: Sequence[AnyStage], wanted: Sequence[str]) -> frozenset[str]:

@@ -19,7 +19,7 @@ from clusterctl.adapters.clock import RunClock
 from clusterctl.adapters.placement_file import PlacementFile
 from clusterctl.adapters.run_lock import run_lock
 from clusterctl.adapters.setting_layers import environment_layer, flag_layer, project_layer
-from clusterctl.engine.events import EventSink
+from clusterctl.engine.events import EventSink, Notice
 from clusterctl.engine.outputs import Outputs
 from clusterctl.engine.pipeline import Pipeline, RunResult, StagePlan
 from clusterctl.engine.reaping import Reaped
@@ -31,7 +31,8 @@ from clusterctl.model.settings import Settings, resolve
 from clusterctl.model.target import Target
 from clusterctl.ports import Identity
 from clusterctl.stages.reap import StraysGoneStage
-from clusterctl.wiring.bench import new_run_id, stopping, user_name
+from clusterctl.wiring.bench import new_run_id, user_name
+from clusterctl.wiring.stopping import stopping
 from clusterctl.wiring.tools import Tools, build_tools
 from clusterctl.wiring.world import World, open_world, patient_sleep
 
@@ -113,6 +114,7 @@ class Reaper:
             return Reaped(judgement, error=as_error(problem))
 
     def _run(self, judgement: Judgement, tools: Tools, emit: EventSink) -> Reaped:
+        tools.settler.settle(lambda words: emit(Notice(self.clock.now(), words)))
         runs: list[RunResult] = []
         for pipeline, outputs in self._work(judgement, tools, emit):
             runs.append(pipeline.apply(outputs))

@@ -7,7 +7,7 @@ from typing import Any
 
 from clusterctl.errors import UsageError
 from clusterctl.sandbox import lifecycle
-from clusterctl.sandbox.scenario import Fault, load_scenario
+from clusterctl.sandbox.scenario import Fault, load_scenario, plain_words
 from clusterctl.sandbox.state import SandboxRecord, StateFolder
 
 
@@ -41,8 +41,10 @@ def add_fault(fault: dict[str, Any]) -> None:
         checked = Fault.model_validate({key: value for key, value in fault.items() if value not in (None, "", False)})
     except ValidationError as problem:
         first = problem.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"--{where or 'on'}: {first['msg']}", hint="see docs/sandbox.md for the faults") from problem
+        where = ".".join(str(part) for part in first["loc"]).replace("_", "-")
+        raise UsageError(
+            f"--{where or 'on'}: {plain_words(first['msg'])}", hint="see docs/sandbox.md for the faults"
+        ) from problem
     lifecycle.control(_running(), "sandbox/faults", {"faults": [checked.model_dump(mode="json", exclude_none=True)]})
 
 

@@ -18,11 +18,12 @@ from clusterctl.adapters.clock import RunClock
 from clusterctl.adapters.eksctl import EksctlTool
 from clusterctl.adapters.files import private_folder
 from clusterctl.adapters.helm import Helm
-from clusterctl.adapters.journal_file import JournalFile
+from clusterctl.adapters.journal_file import JournalFile, journal_path
 from clusterctl.adapters.kubeconfig import KubeconfigFiles
 from clusterctl.adapters.kubectl import Kubectl
 from clusterctl.adapters.kubesession import KubeSession
 from clusterctl.adapters.manifests import Manifests
+from clusterctl.adapters.orphans import MARK, end_children
 from clusterctl.adapters.placement_file import PlacementFile
 from clusterctl.adapters.process import EKSCTL, HELM, KUBECTL, Tool
 from clusterctl.adapters.releases import ComponentReleases
@@ -35,11 +36,13 @@ from clusterctl.engine.proving import CapacityProver
 from clusterctl.engine.readiness import Readiness
 from clusterctl.engine.refusals import Refusals
 from clusterctl.engine.removal import Remover
+from clusterctl.engine.settling import Settler
 from clusterctl.engine.stage import Stage
 from clusterctl.model.components import VolcanoState, efa, neuron, nvidia
 from clusterctl.model.operators import OPERATORS, installed_by, kuberay, mpi
 from clusterctl.model.run import RunContext
 from clusterctl.model.settings import Settings
+from clusterctl.ports import Journal
 from clusterctl.rendering.values import wanted
 from clusterctl.stages.cluster import ClusterStage
 from clusterctl.stages.kuberay import KuberayStage
@@ -75,7 +78,8 @@ class Tools:
     kubeconfig: KubeconfigFiles
     executor: Executor
     ledger: ProbeLedger
-    journal: JournalFile
+    journal: Journal
+    settler: Settler
     clock: RunClock
     session: KubeSession
     refusals: Refusals = field(default_factory=Refusals)
@@ -145,15 +149,14 @@ def _without_gangs(settings: Settings) -> tuple[Wanted, ...]:
 def build_tools(world: World, clock: RunClock, run: RunContext, placement: PlacementFile) -> Tools:
     """Adapters over one world. Nothing is asked of it yet."""
     aws, home = world.session, world.home
-    eksctl, helm_tool, kubectl = (Tool(kind, world.children, world.tool_folders) for kind in (EKSCTL, HELM, KUBECTL))
+    eksctl, helm_tool, kubectl = _programs(world, run)
     session = KubeSession(EksTokens(aws).exec_credential, home / "kube", patient_sleep)
     kube = Kubectl(kubectl, session)
     by_manifest = Manifests(kubectl, session, world.charts, kube)
     releases = ComponentReleases(Helm(helm_tool, session, world.charts, kube), by_manifest)
-    clusters, writer = AwsClusterReader(aws), AwsWriterClient(aws)
-    journal = JournalFile(placement.path.with_name(placement.path.name + ".journal"), clock, run.run_id)
+    clusters, writer, steady = AwsClusterReader(aws), AwsWriterClient(aws), RunClock(world.time, threading.Event())
+    journal = world.journal(JournalFile(journal_path(placement.path), clock, run.run_id, run.cluster))
     driver = EksctlTool(eksctl, private_folder(home) / "eksctl.kubeconfig")
-    steady = RunClock(world.time, threading.Event())
     kubeconfig = KubeconfigFiles(home / "kubeconfigs", environ=world.token_environment)
     prober, ledger = Ec2Prober(aws, clock, steady, journal), ProbeLedger()
     survey = AwsSurvey(aws, clock, run.account_id, home / "cache")
@@ -161,9 +164,9 @@ def build_tools(world: World, clock: RunClock, run: RunContext, placement: Place
         prober=prober,
         ledger=ledger,
         prover=CapacityProver(prober, ledger, clock),
-        builder=ClusterBuilder(driver, clusters, writer, clock),
+        builder=ClusterBuilder(driver, clusters, writer, clock, steady),
         launcher=NodegroupLauncher(driver, clusters, clock),
-        remover=Remover(driver, clusters, writer, clock, LeftoverSearch(aws)),
+        remover=Remover(driver, clusters, writer, steady, LeftoverSearch(aws)),
         aws=writer,
         releases=releases,
         kube=kube,
@@ -184,6 +187,14 @@ def build_tools(world: World, clock: RunClock, run: RunContext, placement: Place
         executor=Executor(hands),
         ledger=ledger,
         journal=journal,
+        settler=Settler(prober, journal, end_children),
         clock=clock,
         session=session,
     )
+
+
+def _programs(world: World, run: RunContext) -> tuple[Tool, Tool, Tool]:
+    """eksctl, helm and kubectl; what they start says which run has started it."""
+    children = {**world.children, MARK: run.run_id}
+    eksctl, helm, kubectl = (Tool(kind, children, world.tool_folders) for kind in (EKSCTL, HELM, KUBECTL))
+    return eksctl, helm, kubectl

@@ -13,12 +13,18 @@ from clusterctl.adapters.charts import ChartSource, FolderCharts, RemoteCharts
 from clusterctl.adapters.clock import TimeBase, WallTime
 from clusterctl.adapters.process import child_environment
 from clusterctl.errors import UsageError
+from clusterctl.ports import Journal
 from clusterctl.sandbox import lifecycle
 from clusterctl.sandbox.charts import CHARTS_FOLDER
+from clusterctl.sandbox.crashing import crashing
 from clusterctl.sandbox.scenario import load_scenario
 from clusterctl.sandbox.state import ACCESS_KEY, SECRET_KEY, StateFolder
 
 NOWHERE = "http://127.0.0.1:9"  # the discard port: a proxy that lets nothing leave this machine
+
+
+def _as_it_is(journal: Journal) -> Journal:
+    return journal
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,7 @@ class World:
     charts: ChartSource
     token_environment: Mapping[str, str]  # what `clusterctl token` needs in a kubeconfig
     name: str
+    journal: Callable[[Journal], Journal] = _as_it_is  # what a scenario lets happen at side effects
 
 
 def open_world(*, sandbox: bool, scenario: Path | None = None) -> World:
@@ -82,6 +89,7 @@ def _sandbox(scenario: Path | None) -> World:
         charts=_charts(lambda: FolderCharts(CHARTS_FOLDER)),
         token_environment={"CLUSTERCTL_SANDBOX": "1", "CLUSTERCTL_SANDBOX_DIR": str(state.path)},
         name="sandbox",
+        journal=crashing(record),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clusterctl.adapters.aws.faults import AWS_FAULTS, code_of, translated
 from clusterctl.adapters.aws.reservations import is_ours, look_up
 from clusterctl.adapters.aws.session import AwsSession
+from clusterctl.engine.effects import CANCEL
 from clusterctl.errors import LeftoversError, UsageError
 from clusterctl.ports import Clock, Journal
 
@@ -35,7 +36,7 @@ class Canceller:
     def cancel_own(self, region: str, reservation_id: str) -> None:
         """End a reservation that this run itself made; returns once EC2 shows it over, else raises LeftoversError."""
         facts = {"region": region, "reservation_id": reservation_id}
-        with self._journal.effect("CancelCapacityReservation", facts):
+        with self._journal.effect(CANCEL, facts):
             for number in range(TRIES):
                 if self._cancel(region, reservation_id) and self._over(region, reservation_id):
                     return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import timedelta
@@ -10,12 +10,13 @@ from threading import Event
 from typing import Any
 
 from clusterctl.adapters.aws.cancelling import Canceller
-from clusterctl.adapters.aws.faults import AWS_FAULTS, failure_of
-from clusterctl.adapters.aws.reservations import list_alive, look_up, read_reservation
+from clusterctl.adapters.aws.faults import AWS_FAULTS, failure_of, translated
+from clusterctl.adapters.aws.reservations import is_ours, list_alive, look_up, read_reservation
 from clusterctl.adapters.aws.session import AwsSession, Purpose
+from clusterctl.engine.effects import RESERVE
 from clusterctl.errors import LeftoversError
 from clusterctl.model.capacity import ProbeOutcome, Reservation, ReservationOrder
-from clusterctl.model.cluster import TAG_EXPIRES
+from clusterctl.model.cluster import TAG_EXPIRES, TAG_RUN
 from clusterctl.model.failures import Cause, Failure, Remedy, Scope
 from clusterctl.model.instances import quota_family
 from clusterctl.ports import Clock, Journal
@@ -82,6 +83,19 @@ class Ec2Prober:
         """Cancel a reservation of ours, seen cancelled. Raises UsageError for any other, LeftoversError if it stays."""
         self._canceller.cancel_ours(region, reservation_id)
 
+    def cancel_made(self, intent: Mapping[str, str]) -> tuple[str, ...]:
+        """Look several times, since EC2 may need a moment to show what it has just made."""
+        region, cancelled = intent["region"], set[str]()
+        for look in range(SEARCH_LOOKS):
+            with translated(f"list capacity reservations in {region}"):
+                listed = list_alive(self._aws.client("ec2", region), region)
+            for one in listed:
+                if is_ours(one) and _came_of(intent, one) and one.reservation_id not in cancelled:
+                    self._canceller.cancel_own(region, one.reservation_id)
+                    cancelled.add(one.reservation_id)
+            self._clock.sleep(2.0 * (look + 1))
+        return tuple(sorted(cancelled))
+
     def _region(self, orders: Sequence[ReservationOrder], halt: Event) -> list[ProbeOutcome]:
         outcomes: list[ProbeOutcome] = []
         for order in orders:
@@ -95,7 +109,7 @@ class Ec2Prober:
     def _prove(self, order: ReservationOrder) -> ProbeOutcome:
         """One order from asking to cancelled. Its intent stays open in the journal as long as anything may stand."""
         trial = _Trial(order, self._parameters(order))
-        with self._journal.effect("CreateCapacityReservation", _facts(order)):
+        with self._journal.effect(RESERVE, _facts(order)):
             try:
                 failure = self._make(trial) or self._await_active(trial)
             except BaseException:
@@ -190,6 +204,14 @@ class Ec2Prober:
                 }
             ],
         }
+
+
+def _came_of(intent: Mapping[str, str], made: Reservation) -> bool:
+    """By the tags and the place: no answer of EC2 shows the client token."""
+    if made.tags.get(TAG_RUN) != intent["run"] or made.state == "cancelling":
+        return False
+    place = (made.instance_type, made.zone_id, str(made.total))
+    return place == (intent["instance_type"], intent["zone_id"], intent["count"])
 
 
 def _speaks_for(outcome: ProbeOutcome, order: ReservationOrder) -> bool:

@@ -30,6 +30,7 @@ def stack_state(session: AwsSession, region: str, name: str) -> StackState:
             tags={tag["Key"]: tag["Value"] for tag in stack.get("Tags", ())},
             created=stack.get("CreationTime"),
             failure=_first_failure(client, stack["StackId"]) if wrong else None,
+            deleted=stack.get("DeletionTime"),
         )
 
 

@@ -21,7 +21,7 @@ _PREFIX = "/moto-api/sandbox"
 _BACKGROUND = {f"{_PREFIX}/{name}" for name in ("machines", "endpoints", "take-fault")}
 _LONGEST_POLL_S = 30.0
 _FAULTS = TypeAdapter(list[Fault])
-_SELECTORS = ("region", "zone", "instance_type", "name")
+_SELECTORS = ("region", "zone", "instance_type", "name", "crash_before", "crash_after")
 
 
 class BadRequestError(Exception):

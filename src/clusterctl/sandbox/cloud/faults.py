@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from clusterctl.sandbox.scenario import Fault
 
-_SELECTORS = ("region", "zone", "instance_type", "name")
+_SELECTORS = ("region", "zone", "instance_type", "name", "crash_before", "crash_after")
 Facts = Mapping[str, Collection[str]]
 """selector -> the values that a call has for it (a zone has a name and an id)."""
 
