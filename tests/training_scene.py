@@ -8,6 +8,7 @@ from typing import Any
 
 from clusterctl.adapters.kubejobs import KubeJobs
 from clusterctl.engine.events import Event
+from clusterctl.engine.raytraining import RayRunner
 from clusterctl.engine.training import TrainJob, TrainRunner
 from clusterctl.model.instances import InstanceType
 from clusterctl.model.jobsize import size_job
@@ -61,9 +62,10 @@ class Scene:
         text = render_job(JobText(**{**values, **changes}))
         return TrainJob(workload, KINDS[workload.launcher], size, run_id, access, "training", text)
 
-    def runner(self, clock: Any = None) -> TrainRunner:
+    def runner(self, clock: Any = None, name: str = "") -> TrainRunner:
         world = executor(kube=self.cluster.kubectl)
-        return TrainRunner(self.jobs, world, clock or _Clock(self.cluster.kube.clock), self.events.append)
+        make = RayRunner if name.startswith("ray-") else TrainRunner
+        return make(self.jobs, world, clock or _Clock(self.cluster.kube.clock), self.events.append)
 
 
 class _Clock:

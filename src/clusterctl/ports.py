@@ -94,6 +94,9 @@ class JobReader(Protocol):
     def log(self, access: KubeAccess, pod: PodFacts) -> tuple[str, ...]:
         """All that its first container printed; nothing from one that never ran."""
 
+    def ask(self, access: KubeAccess, pod: PodFacts, words: Sequence[str]) -> tuple[str, ...]:
+        """What a command that changes nothing prints in a pod; nothing where it cannot be run."""
+
     def follow(self, access: KubeAccess, namespace: str, selector: str, count: int) -> LogStream:
         """Lines of `count` pods at once, each with the pod's name in front: `[pod/NAME/CONTAINER] `."""
 
@@ -180,6 +183,9 @@ class Releases(Protocol):
 
 class KubeWriter(Protocol):
     def apply(self, access: KubeAccess, manifests: str) -> None: ...
+    def run(self, access: KubeAccess, pod: WorkloadRef, words: Sequence[str], stdin: str = "") -> None:
+        """A command in a pod's first container. Raises ToolFailedError for another exit code than 0."""
+
     def delete(self, access: KubeAccess, ref: WorkloadRef) -> None: ...
     def delete_all(self, access: KubeAccess, resource: str, selector: str = "") -> None: ...
     def delete_named(self, access: KubeAccess, resource: str, name: str) -> None:

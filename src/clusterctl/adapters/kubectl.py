@@ -89,6 +89,11 @@ class Kubectl:
             stdin=manifests, timeout_s=120,
         )  # fmt: skip
 
+    def run(self, access: KubeAccess, pod: WorkloadRef, words: Sequence[str], stdin: str = "") -> None:
+        how = ("--stdin",) if stdin else ()
+        arguments = ("exec", pod.name, "--namespace", pod.namespace, *how, "--", *words)
+        self._session.run(self._tool, access, arguments, stdin=stdin, timeout_s=120)
+
     def delete(self, access: KubeAccess, ref: WorkloadRef) -> None:
         self._delete(access, ref.kind.lower(), ref.name, "--namespace", ref.namespace)
 

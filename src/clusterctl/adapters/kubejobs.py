@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from clusterctl.adapters import kubeobjects
@@ -49,6 +49,13 @@ class KubeJobs:
                 return ()
             raise
         return tuple(text.splitlines())
+
+    def ask(self, access: KubeAccess, pod: PodFacts, words: Sequence[str]) -> tuple[str, ...]:
+        arguments = ("exec", pod.name, *_in(pod.namespace), "--container", pod.container, "--", *words)
+        try:
+            return tuple(self._session.read(self._tool, access, arguments, timeout_s=120).splitlines())
+        except ToolFailedError:
+            return ()
 
     def follow(self, access: KubeAccess, namespace: str, selector: str, count: int) -> ToolLines:
         """One kubectl for all pods; without `--tail` it would begin ten lines before the end."""

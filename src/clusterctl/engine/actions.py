@@ -186,6 +186,22 @@ class ApplyManifests:
 
 
 @dataclass(frozen=True, slots=True)
+class RunInPod:
+    """A command in a running pod that starts something there."""
+
+    effect: ClassVar[Effect] = Effect.CREATE
+    access: KubeAccess
+    namespace: str
+    pod: str
+    title: str
+    words: tuple[str, ...] = field(repr=False)
+    stdin: str = field(repr=False, default="")
+
+    def __str__(self) -> str:
+        return f"{self.title} in {self.pod}"
+
+
+@dataclass(frozen=True, slots=True)
 class DeleteWorkload:
     effect: ClassVar[Effect] = Effect.DESTROY
     access: KubeAccess
@@ -277,6 +293,7 @@ Action = (
     | AwaitComponent
     | RemoveRelease
     | ApplyManifests
+    | RunInPod
     | DeleteWorkload
     | DeleteNamed
     | DeleteObjects

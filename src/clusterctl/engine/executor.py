@@ -32,6 +32,7 @@ from clusterctl.engine.actions import (
     RemoveRelease,
     RemoveResource,
     ReplaceAddon,
+    RunInPod,
     WriteKubeconfig,
 )
 from clusterctl.engine.attempts import RegionExhaustedError
@@ -43,6 +44,7 @@ from clusterctl.engine.readiness import Readiness
 from clusterctl.engine.removal import Remover
 from clusterctl.engine.undoing import undone_if_interrupted
 from clusterctl.model.cluster import TAG_EXPIRES
+from clusterctl.model.kube import WorkloadRef
 from clusterctl.ports import (
     AwsWriter,
     Journal,
@@ -151,6 +153,7 @@ class Executor:
         | AwaitComponent
         | RemoveRelease
         | ApplyManifests
+        | RunInPod
         | DeleteWorkload
         | DeleteNamed
         | DeleteObjects
@@ -169,6 +172,8 @@ class Executor:
                 hands.releases.uninstall(access, component)
             case ApplyManifests(access=access, manifests=manifests):
                 hands.kube.apply(access, manifests)
+            case RunInPod(access=access, namespace=namespace, pod=pod, words=words, stdin=stdin):
+                hands.kube.run(access, WorkloadRef("Pod", namespace, pod), words, stdin)
             case DeleteWorkload(access=access, ref=ref):
                 hands.kube.delete(access, ref)
             case DeleteNamed(access=access, resource=resource, name=name):

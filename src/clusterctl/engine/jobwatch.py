@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from clusterctl.engine.events import EventSink, Notice, Waiting
 from clusterctl.engine.waiting import look_until
 from clusterctl.errors import ClusterctlError, JobFailedError
-from clusterctl.model.jobstates import RUN_LABEL, JobLook, Phase, index_of, look_at, narrates
+from clusterctl.model.jobstates import RUN_LABEL, JobLook, Phase, index_of, narrates
 from clusterctl.model.pods import PodFacts, Stuck, remedy, stuck
 from clusterctl.ports import Clock, JobReader, LogStream
 
@@ -47,8 +47,18 @@ class Seen:
 class JobWatch:
     """One watch of one job."""
 
-    def __init__(self, jobs: JobReader, clock: Clock, emit: EventSink, job: TrainJob, *, verbose: bool) -> None:
+    def __init__(
+        self,
+        jobs: JobReader,
+        clock: Clock,
+        emit: EventSink,
+        job: TrainJob,
+        look: Callable[[], JobLook],
+        *,
+        verbose: bool,
+    ) -> None:
         self._jobs = jobs
+        self._look_now = look
         self._clock = clock
         self._emit = emit
         self._job = job
@@ -62,23 +72,24 @@ class JobWatch:
         ] = {}  # workers are taken away when a job ends; their nodes are still of interest
 
     def until_ended(self) -> Seen:
-        try:
-            seen = look_until(self._clock, self._look, lambda seen: seen.over, every_s=EVERY_S, limit_s=LIMIT_S)
-            self._drain(seen.look)
-            return seen
-        finally:
-            if self._stream:
-                self._stream.stop()
+        seen = self.until(lambda seen: seen.over)
+        self._drain(seen.look)
+        return seen
+
+    def until(self, holds: Callable[[Seen], bool]) -> Seen:
+        return look_until(self._clock, self._look, holds, every_s=EVERY_S, limit_s=LIMIT_S)
+
+    def close(self) -> None:
+        if self._stream:
+            self._stream.stop()
 
     def _look(self) -> Seen:
-        job = self._job
-        found = self._jobs.object(job.access, job.ref)
-        look = look_at(job.kind, found, self._jobs.pods(job.access, job.namespace, self._selector))
+        look = self._look_now()
         self._follow(look)
         self._emit(Waiting(self._clock.now(), "train", self._progress(look)))
         self._known |= {pod.name: pod for pod in look.pods}
         problem = self._gone(look) or self._without_pods(look) or self._cannot_start(look)
-        return Seen(replace(look, pods=tuple(self._known.values())), job.workload.success, problem)
+        return Seen(replace(look, pods=tuple(self._known.values())), self._job.workload.success, problem)
 
     @property
     def _selector(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from clusterctl.engine.actions import ApplyManifests, DeleteWorkload
+from clusterctl.engine.actions import ApplyManifests, DeleteWorkload, RunInPod
 from clusterctl.engine.events import EventSink, Notice, Waiting
 from clusterctl.engine.executor import Executor
 from clusterctl.engine.jobwatch import JobWatch, Seen
@@ -19,7 +19,7 @@ from clusterctl.model.fabric import (
     unjudged,
 )
 from clusterctl.model.jobsize import JobSize
-from clusterctl.model.jobstates import JobKind, JobLook, Phase, look_at, narrates
+from clusterctl.model.jobstates import RUN_LABEL, JobKind, JobLook, Phase, look_at, narrates
 from clusterctl.model.kube import KubeAccess, WorkloadRef
 from clusterctl.model.pods import PodFacts
 from clusterctl.model.workloads import Fabric, Workload
@@ -83,7 +83,7 @@ class TrainRunner:
         began = self._clock.now()
         self._act(ApplyManifests(job.access, f"{job.workload.name} ({job.run_id})", job.manifests))
         try:
-            seen = JobWatch(self._jobs, self._clock, self._emit, job, verbose=self._verbose).until_ended()
+            seen = self._watch(job)
         except InterruptedRunError as problem:
             self._remove(job, "interrupted")
             message = f"interrupted: {job.workload.name} was stopped and its pods are removed"
@@ -92,6 +92,21 @@ class TrainRunner:
         if seen.look.phase is not Phase.SUCCEEDED:
             self._remove(job, "it failed")
         return report
+
+    def _watch(self, job: TrainJob) -> Seen:
+        watch = JobWatch(self._jobs, self._clock, self._emit, job, lambda: self._now(job), verbose=self._verbose)
+        try:
+            return self._follow(job, watch)
+        finally:
+            watch.close()
+
+    def _follow(self, job: TrainJob, watch: JobWatch) -> Seen:
+        return watch.until_ended()
+
+    def _now(self, job: TrainJob) -> JobLook:
+        """The job and the pods of this very run."""
+        found = self._jobs.object(job.access, job.ref)
+        return look_at(job.kind, found, self._jobs.pods(job.access, job.namespace, f"{RUN_LABEL}={job.run_id}"))
 
     def remove(self, job: TrainJob) -> bool:
         """Whether there was one to remove."""
@@ -113,8 +128,12 @@ class TrainRunner:
 
     def _report(self, job: TrainJob, seen: Seen, seconds: float) -> JobReport:
         sources = tuple(self._source(job, pod) for pod in seen.look.pods if narrates(job.kind, pod))
-        fabric = judge_job(job, seen.look.pods, sources)
+        fabric = judge_job(job, seen.look.pods, (*sources, *self._more_evidence(job, seen)))
         return JobReport(seen.look, sources, fabric, seconds, _problem(job, seen, sources))
+
+    def _more_evidence(self, job: TrainJob, seen: Seen) -> tuple[LogSource, ...]:
+        """What tells of the fabric beside the ranks' output; nothing where that holds all of it."""
+        return ()
 
     def _source(self, job: TrainJob, pod: PodFacts) -> LogSource:
         return LogSource(pod.name, pod.node, lines_of_run(self._jobs.log(job.access, pod), job.run_id))
@@ -122,7 +141,7 @@ class TrainRunner:
     def _remove(self, job: TrainJob, why: str) -> None:
         self._act(DeleteWorkload(job.access, job.ref, why))
 
-    def _act(self, action: ApplyManifests | DeleteWorkload) -> None:
+    def _act(self, action: ApplyManifests | DeleteWorkload | RunInPod) -> None:
         self._emit(Notice(self._clock.now(), f"{action.effect.value} {action}"))
         self._executor.execute(action, self._tell)
 

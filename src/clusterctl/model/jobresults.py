@@ -10,7 +10,7 @@ from dataclasses import dataclass
 _NUMBERS = re.compile(r"^\s*(\d+)\s+\d+\s+\w+\s+\w+\s+-?\d+\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s")
 _AVERAGE = re.compile(r"#\s*Avg bus bandwidth\s*:\s*([\d.]+)")
 _OWN = re.compile(r"\bsize_bytes=(\d+) seconds=[\d.eE+-]+ busbw_gbs=([\d.]+)")
-_METRIC = re.compile(r"\b(?P<name>tokens_per_second|samples_per_second|step_seconds|loss)=(?P<value>[\d.eE+-]+)")
+_METRIC = re.compile(r"\b(?P<name>tokens_per_second|loss)=(?P<value>[\d.eE+-]+)")
 LEAST_SHARE = 0.5  # of the line rate; less is worth a word
 
 

@@ -97,6 +97,12 @@ def _by_state(job: Json) -> tuple[Phase, str]:
     return phases.get(state.get("phase", ""), Phase.PENDING), said
 
 
+def _by_cluster(cluster: Json) -> tuple[Phase, str]:
+    """ray.io/v1 RayCluster: whether a job can be given to it."""
+    status = _status(cluster)
+    return (Phase.RUNNING if status.get("state") == "ready" else Phase.PENDING), str(status.get("reason", ""))
+
+
 def _status(job: Json) -> Json:
     return job.get("status") or {}
 
@@ -111,5 +117,9 @@ KINDS = {
         "mpijobs.kubeflow.org", _by_conditions, "training.kubeflow.org/replica-index",
         definition="mpijobs.kubeflow.org", stage="mpi",
         role_label="training.kubeflow.org/job-role", narrators=("launcher",),
+    ),
+    Launcher.RAY: JobKind(
+        "rayclusters.ray.io", _by_cluster, "", definition="rayclusters.ray.io", stage="kuberay",
+        role_label="ray.io/node-type", narrators=("head",),
     ),
 }  # fmt: skip

@@ -40,7 +40,10 @@ class Image:
 # nccl-tests: Open MPI, sshd, NCCL and aws-ofi-nccl, the tag says of which versions. Neuron: the AWS DLC of the SDK.
 NCCL_TESTS_IMAGE = "public.ecr.aws/hpc-cloud/nccl-tests:cuda12.8.1-efa1.43.2-ofiv1.16.3-ncclv2.27.7-1-testsv2.16.9"
 NEURON_SDK = "2.32.0"
+OPTIMUM_NEURON = "0.4.5"
 NEURON_TRAIN_IMAGE = f"public.ecr.aws/neuron/pytorch-training-neuronx:2.9.0-neuronx-py312-sdk{NEURON_SDK}-ubuntu24.04"
+
+BIONEMO_RECIPES = "v3.0.0"  # the tag of NVIDIA-BioNeMo/bionemo-recipes whose esm2_native_te is run
 
 IMAGES = {
     "ray-train": Image(RAY_TRAIN_IMAGE),

@@ -156,8 +156,9 @@ def _measured(
     lines = [line for source in sources for line in source.lines]
     proved = judge_fabric(nodes, attribute(sources, hosts), required=True).transport
     bus = bandwidth(lines)
-    value, unit = (bus.peak_gbs, "GB/s bus bandwidth") if bus else (metrics(lines).get(_RATE), _RATE)
-    return Measurement(*key, proved, value, unit)
+    if bus:
+        return Measurement(*key, proved, bus.peak_gbs, "GB/s bus bandwidth")
+    return Measurement(*key, proved, metrics(lines).get(_RATE), _RATE)
 
 
 def _spread(found: Sequence[Measurement], transport: str) -> Spread | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from clusterctl.model import pins
 from clusterctl.model.jobsize import JobSize
 from clusterctl.model.settings import Settings
 from clusterctl.model.workloads import Workload, no_such_workload, parse_workload
@@ -56,4 +57,4 @@ def scripts_of(workload: Workload) -> Pairs:
 
 def render_job(job: JobText) -> str:
     """The manifests of one job."""
-    return render(f"{FOLDER}/{job.name}/manifest.yaml.j2", job=job)
+    return render(f"{FOLDER}/{job.name}/manifest.yaml.j2", job=job, pins=pins)

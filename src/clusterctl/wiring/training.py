@@ -13,13 +13,14 @@ from clusterctl.adapters.kubejobs import KubeJobs
 from clusterctl.adapters.process import KUBECTL, Tool
 from clusterctl.adapters.run_lock import run_lock
 from clusterctl.engine.events import EventSink, Notice, StageEnded, StageStarted
+from clusterctl.engine.raytraining import RayRunner
 from clusterctl.engine.training import JobReport, TrainJob, TrainRunner, hosts_of
 from clusterctl.errors import ClusterctlError, UsageError, VerificationError
 from clusterctl.model.cluster import NodegroupState
 from clusterctl.model.fabric import Transport
 from clusterctl.model.instances import InstanceType
 from clusterctl.model.jobsize import JobSize, size_job
-from clusterctl.model.jobstates import KINDS
+from clusterctl.model.jobstates import KINDS, WORKLOAD_LABEL
 from clusterctl.model.kube import KubeAccess, WorkloadRef
 from clusterctl.model.pins import IMAGES, RAY_TRAIN_IMAGE, Image
 from clusterctl.model.pods import PodFacts
@@ -106,7 +107,9 @@ class Training:
 
     @cached_property
     def pods(self) -> tuple[PodFacts, ...]:
-        return self.jobs.pods(self.access)
+        """Everybody else's: an earlier job of this workload goes before the next one comes, or refuses it."""
+        found = self.jobs.pods(self.access)
+        return tuple(pod for pod in found if pod.labels.get(WORKLOAD_LABEL) != self.workload.name)
 
     @cached_property
     def nodes(self) -> tuple[NodeFacts, ...]:
@@ -128,8 +131,7 @@ class Training:
         chosen = self.nodes[: self.asked_nodes]
         if not chosen:
             return None
-        own = [pod for pod in self.pods if pod.labels.get("clusterctl/workload") != self.workload.name]
-        size = size_job(chosen, own, self.kind)
+        size = size_job(chosen, self.pods, self.kind)
         if self.workload.accelerator != "none":
             return size
         memory = min(size.memory_mib, TOY_MEMORY_MIB)
@@ -160,11 +162,18 @@ class Training:
                 self.asked_nodes,
                 micro_batch=settings.batch_size,
                 sequence=settings.seq_len,
-                model_id=settings.model_id if self.workload.model else "",
+                model_id=self._model_id(),
                 operator=kind.definition if missing else "",
                 remedy=f"clusterctl {kind.stage}",
             )
         )
+
+    def _model_id(self) -> str:
+        """The model that is trained: MODEL_ID where the workload takes it, which is Ray's; else the workload's own."""
+        model = self.workload.model
+        if model is None:
+            return ""
+        return self.settings.model_id if self.workload.launcher is Launcher.RAY else model.name
 
     def outcome(self, emit: EventSink, *, verbose: bool) -> Outcome:
         """Check, run and judge. An interruption and a job that is already there are raised, the rest is told."""
@@ -285,7 +294,8 @@ class Training:
         return TrainJob(self.workload, kind, size, self.run_id, self.access, self.settings.namespace, manifests)
 
     def _runner(self, emit: EventSink, *, verbose: bool = False) -> TrainRunner:
-        return TrainRunner(self.jobs, self.bench.tools.executor, self.bench.clock, emit, verbose=verbose)
+        make = RayRunner if self.workload.launcher is Launcher.RAY else TrainRunner
+        return make(self.jobs, self.bench.tools.executor, self.bench.clock, emit, verbose=verbose)
 
 
 def refuse_without_operator(name: str, installed: Sequence[str]) -> None:

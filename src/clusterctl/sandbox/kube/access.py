@@ -21,10 +21,11 @@ class ClusterAccess:
     gracefully (deletionTimestamp first; its kubelet then deletes it with gracePeriodSeconds 0), pods of a
     vanished node are deleted by whoever plays the pod garbage collector, and a watch may answer 410.
 
-    Where `emulates_pods`, two private calls stand in for what a kubelet serves itself (with this token only):
+    Where `emulates_pods`, three private calls stand in for what a kubelet serves itself (with this token only):
       POST /sandbox/pods/NAMESPACE/NAME/log   {"lines": [...], "container": name, or left out for the first}
       POST /sandbox/pods/NAMESPACE/NAME/exec  {"match": regex on the words joined by blanks,
                                                "stdout", "stderr", "code"}
+      GET  /sandbox/pods/NAMESPACE/NAME/commands  what was run there, oldest first
     """
 
     name: str

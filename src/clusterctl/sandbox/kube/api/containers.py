@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from clusterctl.sandbox.kube.api.objects import Object
     from clusterctl.sandbox.kube.api.store import Change
 
+MAX_COMMANDS = 100
 MAX_LINES = 10_000  # of one pod; a kubelet rotates at 10 MiB
 _ENDED = frozenset(["Failed", "Succeeded"])
 
@@ -40,6 +41,7 @@ class PodState:
     ended: bool = False
     answers: list[tuple[re.Pattern[str], Outcome]] = field(default_factory=list)
     files: Files = field(default_factory=dict)
+    commands: list[str] = field(default_factory=list)  # what was run here, for simulated programs that are told so
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def notify(self) -> None:
@@ -80,6 +82,10 @@ class Containers:
         """What a command gives: a canned answer, or that of a small emulated shell."""
         state = self.of(pod)
         text = " ".join(words)
+        state.commands = [
+            *state.commands[-MAX_COMMANDS:],
+            text + (f"\n{stdin.decode(errors='replace')}" if stdin else ""),
+        ]
         for pattern, outcome in state.answers:
             if pattern.search(text):
                 return outcome

@@ -66,6 +66,7 @@ class ApiServer:
         app = web.Application(client_max_size=_LARGEST_BODY, middlewares=[self._answer_errors])
         app.router.add_post("/sandbox/pods/{namespace}/{name}/log", self._write_log)
         app.router.add_post("/sandbox/pods/{namespace}/{name}/exec", self._set_answer)
+        app.router.add_get("/sandbox/pods/{namespace}/{name}/commands", self._commands)
         app.router.add_route("*", "/{path:.*}", self._dispatch)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
         await self._runner.setup()
@@ -126,6 +127,10 @@ class ApiServer:
         outcome = Outcome(body.get("code", 0), body.get("stdout", "").encode(), body.get("stderr", "").encode())
         self.core.containers.answer(pod, re.compile(body["match"]), outcome)
         return success()
+
+    async def _commands(self, request: web.Request) -> web.Response:
+        """The commands that were run in a pod, oldest first."""
+        return web.json_response({"commands": self.core.containers.of(self._pod(request)).commands})
 
     def _pod(self, request: web.Request) -> dict[str, object]:
         """The pod of a private call, which only the simulation may make."""

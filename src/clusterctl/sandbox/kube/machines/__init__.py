@@ -64,12 +64,14 @@ def _controllers(
     from clusterctl.sandbox.kube.machines.replicasets import ReplicaSets
     from clusterctl.sandbox.kube.machines.scheduler import Scheduler
     from clusterctl.sandbox.kube.machines.statefulsets import StatefulSets
+    from clusterctl.sandbox.kube.machines.training.pods import Trainers
 
     faults = FaultBook(feed.take_fault, feed.clock, access.region)
     kubelets = Kubelets(cluster, feed, faults, version)
+    trainers = Trainers(cluster, kubelets, faults)
     return [
         kubelets,
-        PodAgent(cluster, kubelets, faults),
+        PodAgent(cluster, kubelets, faults, trainers),
         Scheduler(cluster),
         ReplicaSets(cluster),
         Deployments(cluster),
@@ -78,5 +80,5 @@ def _controllers(
         Jobs(cluster),
         Claims(cluster),
         Services(cluster, balancers or NamesOnly(access.region)),
-        Operators(cluster),
+        Operators(cluster, trainers),
     ]

@@ -116,6 +116,14 @@ class KubeClient:
             body = {"match": match, "stdout": stdout}
             await self.call("POST", f"/sandbox/pods/{meta['namespace']}/{meta['name']}/exec", body)
 
+    async def commands(self, pod: Obj) -> tuple[str, ...]:
+        """What was run in a pod, where the API emulates commands."""
+        if not self._access.emulates_pods:
+            return ()
+        meta = pod["metadata"]
+        answer = await self.call("GET", f"/sandbox/pods/{meta['namespace']}/{meta['name']}/commands")
+        return tuple(answer["commands"])
+
     async def watch(self, kind: Kind, version: str) -> AsyncIterator[tuple[str, Obj]]:
         """Changes after a resource version. Ends when the server closes; raises ApiError (410 when too old)."""
         query = {"watch": "true", "resourceVersion": version, "allowWatchBookmarks": "true"}

@@ -22,7 +22,6 @@ from clusterctl.sandbox.kube.machines.kinds import (
     is_finished,
     key_of,
 )
-from clusterctl.sandbox.kube.machines.training.pods import Trainers
 
 if TYPE_CHECKING:
     from clusterctl.sandbox.kube.machines.behaviour import Behaviour
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from clusterctl.sandbox.kube.machines.faults import FaultBook
     from clusterctl.sandbox.kube.machines.kinds import Key, Obj
     from clusterctl.sandbox.kube.machines.kubelets import Kubelets
+    from clusterctl.sandbox.kube.machines.training.pods import Trainers
 
 _STOP_S = 2.0
 _WORKLOADS = {kind.name: kind for kind in (DEPLOYMENT, REPLICA_SET, DAEMON_SET, STATEFUL_SET, JOB)}
@@ -50,14 +50,14 @@ class PodAgent(Controller):
     kind = POD
     reads = (NODE, DEPLOYMENT, REPLICA_SET, DAEMON_SET, STATEFUL_SET, JOB)
 
-    def __init__(self, cluster: Cluster, kubelets: Kubelets, faults: FaultBook) -> None:
+    def __init__(self, cluster: Cluster, kubelets: Kubelets, faults: FaultBook, trainers: Trainers) -> None:
         super().__init__(cluster)
         self._kubelets = kubelets
         self._faults = faults
         self._runs: dict[str, _Run] = {}
         self._stopping: dict[str, float] = {}
         self._addresses = 0
-        self._trainers = Trainers(cluster, kubelets, faults)
+        self._trainers = trainers
 
     def subscribe(self) -> None:
         super().subscribe()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from clusterctl.sandbox.kube.machines.cluster import Cluster
     from clusterctl.sandbox.kube.machines.kinds import Key, Obj
+    from clusterctl.sandbox.kube.machines.training.pods import Trainers
 
     Program = Callable[[Cluster, Obj], list[Controller]]
 
@@ -28,9 +29,9 @@ class Operators(Controller):
 
     kind = DEPLOYMENT
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, trainers: Trainers) -> None:
         super().__init__(cluster)
-        self._programs = _programs()
+        self._programs = _programs(trainers)
         self._alive: dict[Key, tuple[asyncio.Task[None], list[Controller]]] = {}
 
     async def run(self) -> None:
@@ -76,8 +77,8 @@ def image_name(deployment: Obj) -> str:
     return "/".join([*path[-2:-1], path[-1].partition(":")[0]])
 
 
-def _programs() -> dict[str, Program]:
-    from clusterctl.sandbox.kube.machines.operators import certificates, mariadb, mpi, slinky
+def _programs(trainers: Trainers) -> dict[str, Program]:
+    from clusterctl.sandbox.kube.machines.operators import certificates, mariadb, mpi, ray, slinky, volcano
 
     return {
         "jetstack/cert-manager-controller": lambda cluster, _: [certificates.Certificates(cluster)],
@@ -85,6 +86,9 @@ def _programs() -> dict[str, Program]:
         "jetstack/cert-manager-cainjector": lambda cluster, _: certificates.injectors(cluster),
         "volcanosh/vc-webhook-manager": lambda cluster, me: certificates.servers(cluster, key_of(me)[0]),
         "mariadb-operator/mariadb-operator": mariadb.program,
+        "kuberay/operator": lambda cluster, _: [ray.RayClusters(cluster, trainers)],
+        "volcanosh/vc-controller-manager": lambda cluster, _: [volcano.VcJobs(cluster)],
+        "volcanosh/vc-scheduler": lambda cluster, _: [volcano.GangScheduler(cluster)],
         "mpioperator/mpi-operator": lambda cluster, _: mpi.controllers(cluster),
         "slinkyproject/slurm-operator": lambda cluster, _: slinky.controllers(cluster),
     }

@@ -10,6 +10,8 @@ from clusterctl.sandbox.kube.machines.kinds import POD, controller_of, is_deleti
 from clusterctl.sandbox.kube.machines.training import fabric, programs
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from clusterctl.sandbox.kube.machines.behaviour import Behaviour
     from clusterctl.sandbox.kube.machines.cluster import Cluster
     from clusterctl.sandbox.kube.machines.faults import FaultBook
@@ -37,7 +39,8 @@ class Trainers:
         work = programs.work_of(_words(pod))
         if work is None or controller_of(pod) is None:
             return usual
-        places, crash = await self._places(pod, work)
+        members = self._workers(pod) if "mpirun" in work.words else [pod]
+        places, crash = await self.places(members, work, fabric.environment(pod["spec"]["containers"][0]))
         if not places:
             return usual
         first = _index(pod) in (0, None)
@@ -46,9 +49,10 @@ class Trainers:
         head = (marker,) if "/clusterctl/evidence.sh" in work.words else ()
         return replace(usual, run_s=script.run_s, exit_code=script.exit_code, log=head, cues=script.cues)
 
-    async def _places(self, pod: Obj, work: Work) -> tuple[list[Seat], int | None]:
-        """The pods whose processes print here, and the rank that is to die."""
-        members = self._workers(pod) if "mpirun" in work.words else [pod]
+    async def places(
+        self, members: list[Obj], work: Work, env: Mapping[str, str] | None = None
+    ) -> tuple[list[Seat], int | None]:
+        """The places of these pods, under `env` where a launcher hands on its own, and the rank that is to die."""
         nodes = len(members) if len(members) > 1 else _node_count(work, members)
         places, crash = [], None
         for position, member in enumerate(members):
@@ -60,8 +64,7 @@ class Trainers:
             outcome = await self._fault(member, place)
             if outcome == "crash":
                 crash = place.index * place.devices
-            own = fabric.environment(pod["spec"]["containers"][0])
-            places.append(replace(place.with_env(own), sockets=outcome == "sockets"))
+            places.append(replace(place.with_env(env or {}), sockets=outcome == "sockets"))
         return places, crash
 
     async def _fault(self, pod: Obj, place: Seat) -> str | None:

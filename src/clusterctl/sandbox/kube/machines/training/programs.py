@@ -98,14 +98,15 @@ def _allreduce(work: Work, places: Sequence[Seat], number: int) -> Iterator[str]
 
 
 def _training(work: Work, places: Sequence[Seat], number: int) -> Iterator[str]:
-    steps = work.option("steps", 20)
+    steps = work.option("steps", 4)
     ranks = places[0].nodes * places[0].devices
+    tee = "[default0]:" if "--tee" in work.words else ""
     rate = TOKENS_PER_GPU * ranks * (1.0 if fabric.slowest(places) == "efa" else 0.48)
     rate *= fabric.bus_bandwidth(places[0], "efa", number) / fabric.bus_bandwidth(places[0], "efa", 2)
     for step in sorted({*range(1, steps + 1, max(steps // 10, 1)), steps}):
         loss = 2.0 + 9.0 / (1 + step / 5)
-        yield f"[default0]:step={step} loss={loss:.4f} tokens_per_second={rate:.1f}"
-    yield f"[default0]:training finished: steps={steps} world={ranks}"
+        yield f"{tee}step={step} loss={loss:.6f} tokens_per_second={rate:.1f} of={steps}"
+    yield f"{tee}training finished: steps={steps} world={ranks} weights=5eed5eed5eed5eed"
 
 
 PROGRAMS: dict[str, Callable[[Work, Sequence[Seat], int], Iterator[str]]] = {
