@@ -9,6 +9,7 @@ from typing import Any
 from clusterctl.adapters.kubejobs import KubeJobs
 from clusterctl.engine.events import Event
 from clusterctl.engine.raytraining import RayRunner
+from clusterctl.engine.slurmtraining import SlurmRunner
 from clusterctl.engine.training import TrainJob, TrainRunner
 from clusterctl.model.instances import InstanceType
 from clusterctl.model.jobsize import size_job
@@ -59,12 +60,13 @@ class Scene:
             "name": name, "run_id": run_id, "namespace": "training", "nodegroup": "gpu", "size": size, "env": env,
             "image": IMAGES[workload.image].reference, "scripts": scripts_of(workload), "settings": Settings(),
         }  # fmt: skip
-        text = render_job(JobText(**{**values, **changes}))
-        return TrainJob(workload, KINDS[workload.launcher], size, run_id, access, "training", text)
+        values |= changes
+        text = render_job(JobText(**values))
+        return TrainJob(workload, KINDS[workload.launcher], size, run_id, access, values["namespace"], text)
 
     def runner(self, clock: Any = None, name: str = "") -> TrainRunner:
         world = executor(kube=self.cluster.kubectl)
-        make = RayRunner if name.startswith("ray-") else TrainRunner
+        make = {"ray-fsdp": RayRunner, "slurm-ddp": SlurmRunner}.get(name, TrainRunner)
         return make(self.jobs, world, clock or _Clock(self.cluster.kube.clock), self.events.append)
 
 

@@ -183,8 +183,10 @@ class Releases(Protocol):
 
 class KubeWriter(Protocol):
     def apply(self, access: KubeAccess, manifests: str) -> None: ...
-    def run(self, access: KubeAccess, pod: WorkloadRef, words: Sequence[str], stdin: str = "") -> None:
-        """A command in a pod's first container. Raises ToolFailedError for another exit code than 0."""
+    def run(
+        self, access: KubeAccess, pod: WorkloadRef, words: Sequence[str], stdin: str = "", container: str = ""
+    ) -> None:
+        """A command in a pod's first container, or a named one. Raises ToolFailedError for another exit code than 0."""
 
     def delete(self, access: KubeAccess, ref: WorkloadRef) -> None: ...
     def delete_all(self, access: KubeAccess, resource: str, selector: str = "") -> None: ...

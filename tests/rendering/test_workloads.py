@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import os
 import subprocess
+import tarfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,13 +18,14 @@ from clusterctl.errors import UsageError
 from clusterctl.model.jobsize import JobSize
 from clusterctl.model.pins import IMAGES
 from clusterctl.model.settings import Settings
-from clusterctl.model.workloads import Workload, parse_workload
+from clusterctl.model.workloads import Launcher, Workload, parse_workload
 from clusterctl.rendering.templates import template_root
 from clusterctl.rendering.workloads import JobText, load_workload, render_job, scripts_of, workload_names
 from clusterctl.sandbox.kube.api.schema import unknown_fields, violations
 from clusterctl.sandbox.kube.api.strictness import unknown_builtin_fields
 
-NAMES = workload_names()
+EVERY = workload_names()
+NAMES = tuple(name for name in EVERY if load_workload(name).launcher is not Launcher.SLURM)
 SCHEMAS = Path(os.environ.get("CLUSTERCTL_SCHEMAS", "")) / "crds"
 SIZES = {
     "nvidia": JobSize(("a", "b"), "p5.48xlarge", "amd64", 180, 1_700_000, 400_000, gpus=8, efa=32, hugepages_mib=5120),
@@ -145,6 +149,22 @@ def test_the_shell_of_every_pod_can_be_parsed(name: str) -> None:
 def test_the_script_that_every_pod_sources_can_be_parsed() -> None:
     path = template_root() / "manifests" / "workloads" / "evidence.sh"
     assert subprocess.run(["bash", "-n", str(path)], capture_output=True, check=False).stderr == b""
+
+
+def test_a_batch_script_carries_its_programs_and_one_launcher_a_node() -> None:
+    scripts = scripts_of(load_workload("slurm-ddp"))
+    job = JobText(
+        name="slurm-ddp", run_id="0123456789ab", namespace="slurm", nodegroup="gpu", size=SIZES["nvidia"],
+        image=IMAGES["ray-train"].reference, env=(("NCCL_DEBUG", "INFO"),), scripts=scripts, settings=Settings(),
+    )  # fmt: skip
+    text = render_job(job)
+    assert text.startswith("#!/bin/bash\n#SBATCH ")
+    assert subprocess.run(["bash", "-n"], input=text, text=True, capture_output=True, check=False).stderr == ""
+    assert {"#SBATCH --nodes=2", "#SBATCH --ntasks-per-node=1", "#SBATCH --gpus-per-node=8"} <= set(text.splitlines())
+    packed = base64.b64decode(text.split("PROGRAMS' |")[1].split("\n", 1)[1].split("\nPROGRAMS\n")[0])
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        assert {"ddp.py", "evidence.sh"} <= set(archive.getnames())
+    assert render_job(job) == text
 
 
 def test_mpirun_starts_as_many_processes_as_there_are_gpus() -> None:

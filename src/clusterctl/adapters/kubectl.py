@@ -89,8 +89,10 @@ class Kubectl:
             stdin=manifests, timeout_s=120,
         )  # fmt: skip
 
-    def run(self, access: KubeAccess, pod: WorkloadRef, words: Sequence[str], stdin: str = "") -> None:
-        how = ("--stdin",) if stdin else ()
+    def run(
+        self, access: KubeAccess, pod: WorkloadRef, words: Sequence[str], stdin: str = "", container: str = ""
+    ) -> None:
+        how = (*(("--stdin",) if stdin else ()), *(("--container", container) if container else ()))
         arguments = ("exec", pod.name, "--namespace", pod.namespace, *how, "--", *words)
         self._session.run(self._tool, access, arguments, stdin=stdin, timeout_s=120)
 

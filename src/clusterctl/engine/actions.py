@@ -196,6 +196,7 @@ class RunInPod:
     title: str
     words: tuple[str, ...] = field(repr=False)
     stdin: str = field(repr=False, default="")
+    container: str = ""
 
     def __str__(self) -> str:
         return f"{self.title} in {self.pod}"

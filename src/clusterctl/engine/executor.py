@@ -172,8 +172,8 @@ class Executor:
                 hands.releases.uninstall(access, component)
             case ApplyManifests(access=access, manifests=manifests):
                 hands.kube.apply(access, manifests)
-            case RunInPod(access=access, namespace=namespace, pod=pod, words=words, stdin=stdin):
-                hands.kube.run(access, WorkloadRef("Pod", namespace, pod), words, stdin)
+            case RunInPod(access=access, words=words, stdin=stdin, container=container):
+                hands.kube.run(access, WorkloadRef("Pod", action.namespace, action.pod), words, stdin, container)
             case DeleteWorkload(access=access, ref=ref):
                 hands.kube.delete(access, ref)
             case DeleteNamed(access=access, resource=resource, name=name):

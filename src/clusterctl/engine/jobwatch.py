@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from clusterctl.engine.events import EventSink, Notice, Waiting
 from clusterctl.engine.waiting import look_until
 from clusterctl.errors import ClusterctlError, JobFailedError
+from clusterctl.model.fabric import MARKER
 from clusterctl.model.jobstates import RUN_LABEL, JobLook, Phase, index_of, narrates
 from clusterctl.model.pods import PodFacts, Stuck, remedy, stuck
 from clusterctl.ports import Clock, JobReader, LogStream
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 EVERY_S = 5.0
 LIMIT_S = 7 * 24 * 3600.0
+ABSENT_LOOKS = 6  # in a row: a question that got no answer is not a job that is gone
 DRAIN_LOOKS = 24
 EMPTY_LOOKS = 36  # in a row without any pod: an operator that is down, or a gang that is not let in
 PATIENCE_LOOKS = 6  # in a row for a refusal that may pass: another job's pods may be going
@@ -67,6 +69,8 @@ class JobWatch:
         self._refused: Counter[str] = Counter()
         self._step = ""
         self._empty = 0
+        self._absent = 0
+        self._ours: dict[str, bool] = {}
         self._known: dict[
             str, PodFacts
         ] = {}  # workers are taken away when a job ends; their nodes are still of interest
@@ -96,7 +100,8 @@ class JobWatch:
         return f"{RUN_LABEL}={self._job.run_id}"
 
     def _gone(self, look: JobLook) -> ClusterctlError | None:
-        if look.phase is not Phase.ABSENT:
+        self._absent = self._absent + 1 if look.phase is Phase.ABSENT else 0
+        if self._absent < ABSENT_LOOKS:
             return None
         return JobFailedError(f"{self._job.workload.name} is gone: somebody deleted it while it ran")
 
@@ -129,7 +134,7 @@ class JobWatch:
         narrators = [pod for pod in look.pods if narrates(self._job.kind, pod)]
         begun = narrators and all(pod.phase not in ("Pending", "Unknown") for pod in narrators)
         if self._stream is None and begun:
-            selector = self._selector + self._role()
+            selector = self._role().lstrip(",") if self._job.kind.shared else self._selector + self._role()
             self._stream = self._jobs.follow(self._job.access, self._job.namespace, selector, len(narrators))
         self._show(look)
 
@@ -157,11 +162,19 @@ class JobWatch:
         for line in lines:
             found = _PREFIX.match(line)
             pod, text = (found["pod"], found["text"]) if found else ("", line)
+            if self._job.kind.shared and not self._is_ours(pod, text):
+                continue
             if step := re.search(self._job.workload.progress, text):
                 self._step = step["step"]
             if _NOISE.search(text) and not self._verbose:
                 continue
             yield f"[{self._rank(indexes.get(pod, pod), text)}] {_bare(text)}"
+
+    def _is_ours(self, pod: str, text: str) -> bool:
+        """After this run's marker, in a log that others write to as well."""
+        if MARKER in text:
+            self._ours[pod] = self._job.run_id in text
+        return self._ours.get(pod, False)
 
     def _rank(self, index: str, text: str) -> str:
         """The rank where torchrun says which of its processes speaks; else the node's number."""

@@ -81,7 +81,7 @@ class TrainRunner:
         """To the end of the job. Raises BusyError beside a running one, InterruptedRunError after stopping it."""
         self._make_room(job)
         began = self._clock.now()
-        self._act(ApplyManifests(job.access, f"{job.workload.name} ({job.run_id})", job.manifests))
+        self._start(job)
         try:
             seen = self._watch(job)
         except InterruptedRunError as problem:
@@ -92,6 +92,9 @@ class TrainRunner:
         if seen.look.phase is not Phase.SUCCEEDED:
             self._remove(job, "it failed")
         return report
+
+    def _start(self, job: TrainJob) -> None:
+        self._act(ApplyManifests(job.access, f"{job.workload.name} ({job.run_id})", job.manifests))
 
     def _watch(self, job: TrainJob) -> Seen:
         watch = JobWatch(self._jobs, self._clock, self._emit, job, lambda: self._now(job), verbose=self._verbose)

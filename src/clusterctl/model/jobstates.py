@@ -54,6 +54,7 @@ class JobKind:
     stage: str = ""
     role_label: str = ""
     narrators: tuple[str, ...] = ()
+    shared: bool = False  # its pods are not this job's alone, and print other things as well
 
 
 def look_at(kind: JobKind, job: Json | None, pods: tuple[PodFacts, ...]) -> JobLook:
@@ -98,7 +99,7 @@ def _by_state(job: Json) -> tuple[Phase, str]:
 
 
 def _by_cluster(cluster: Json) -> tuple[Phase, str]:
-    """ray.io/v1 RayCluster: whether a job can be given to it."""
+    """ray.io/v1 RayCluster: whether a job can be given to it. Slurm's jobs are not Kubernetes' own at all."""
     status = _status(cluster)
     return (Phase.RUNNING if status.get("state") == "ready" else Phase.PENDING), str(status.get("reason", ""))
 
@@ -121,5 +122,9 @@ KINDS = {
     Launcher.RAY: JobKind(
         "rayclusters.ray.io", _by_cluster, "", definition="rayclusters.ray.io", stage="kuberay",
         role_label="ray.io/node-type", narrators=("head",),
+    ),
+    Launcher.SLURM: JobKind(
+        "nodesets.slinky.slurm.net", _by_cluster, "", definition="nodesets.slinky.slurm.net", stage="slinky",
+        role_label="app.kubernetes.io/name", narrators=("slurmd",), shared=True,
     ),
 }  # fmt: skip

@@ -14,6 +14,7 @@ from clusterctl.rendering.templates import render, template_root
 FOLDER = "manifests/workloads"
 DESCRIPTION = "workload.yaml"
 EVIDENCE = "evidence.sh"
+BATCH = "job.sbatch.j2"  # in place of a manifest, for what Slurm and not Kubernetes runs
 Pairs = tuple[tuple[str, str], ...]
 
 
@@ -31,6 +32,10 @@ class JobText:
     scripts: Pairs
     settings: Settings
     measures: tuple[tuple[str, int], ...] = (("efa", 1),)
+
+    @property
+    def bundle(self) -> str:
+        return packed(self.scripts)
 
 
 def workload_names() -> tuple[str, ...]:
@@ -57,4 +62,22 @@ def scripts_of(workload: Workload) -> Pairs:
 
 def render_job(job: JobText) -> str:
     """The manifests of one job."""
-    return render(f"{FOLDER}/{job.name}/manifest.yaml.j2", job=job, pins=pins)
+    batch = f"{FOLDER}/{job.name}/{BATCH}"
+    template = batch if (template_root() / batch).is_file() else f"{FOLDER}/{job.name}/manifest.yaml.j2"
+    return render(template, job=job, pins=pins).lstrip()
+
+
+def packed(scripts: Pairs) -> str:
+    """The files as a compressed archive in base64: the same text for the same files."""
+    import base64
+    import gzip
+    import io
+    import tarfile
+
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w") as archive:
+        for name, text in scripts:
+            member, data = tarfile.TarInfo(name), text.encode()
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return base64.encodebytes(gzip.compress(plain.getvalue(), mtime=0)).decode().strip()

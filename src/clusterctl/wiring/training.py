@@ -14,6 +14,7 @@ from clusterctl.adapters.process import KUBECTL, Tool
 from clusterctl.adapters.run_lock import run_lock
 from clusterctl.engine.events import EventSink, Notice, StageEnded, StageStarted
 from clusterctl.engine.raytraining import RayRunner
+from clusterctl.engine.slurmtraining import SlurmRunner
 from clusterctl.engine.training import JobReport, TrainJob, TrainRunner, hosts_of
 from clusterctl.errors import ClusterctlError, UsageError, VerificationError
 from clusterctl.model.cluster import NodegroupState
@@ -46,6 +47,8 @@ STAGE = "train"
 FABRIC_TEST = "job-allreduce"  # needs no operator
 OPERATORS = {Launcher.VOLCANO: "volcano", Launcher.MPI: "mpi", Launcher.RAY: "ray", Launcher.SLURM: "slurm"}
 TOY_CPU, TOY_MEMORY_MIB = 2, 4096  # of a job without an accelerator, on a system node
+RUNNERS: dict[Launcher, type[TrainRunner]] = {Launcher.RAY: RayRunner, Launcher.SLURM: SlurmRunner}
+SLURM_NAMESPACE = "slurm"
 NCCL_ENV = (("NCCL_DEBUG", "INFO"), ("NCCL_DEBUG_SUBSYS", "INIT,NET"), ("NCCL_SOCKET_IFNAME", "eth0"))
 
 
@@ -109,7 +112,10 @@ class Training:
     def pods(self) -> tuple[PodFacts, ...]:
         """Everybody else's: an earlier job of this workload goes before the next one comes, or refuses it."""
         found = self.jobs.pods(self.access)
-        return tuple(pod for pod in found if pod.labels.get(WORKLOAD_LABEL) != self.workload.name)
+        others = tuple(pod for pod in found if pod.labels.get(WORKLOAD_LABEL) != self.workload.name)
+        if self.workload.launcher is not Launcher.SLURM:
+            return others
+        return tuple(pod for pod in others if pod.labels.get("app.kubernetes.io/name") != "slurmd")  # which serve it
 
     @cached_property
     def nodes(self) -> tuple[NodeFacts, ...]:
@@ -291,10 +297,12 @@ class Training:
     def _job(self, manifests: str) -> TrainJob:
         size = self.size or JobSize((), "", "", 0, 0, 0)
         kind = KINDS[self.workload.launcher]
-        return TrainJob(self.workload, kind, size, self.run_id, self.access, self.settings.namespace, manifests)
+        slurm = self.workload.launcher is Launcher.SLURM
+        namespace = SLURM_NAMESPACE if slurm else self.settings.namespace
+        return TrainJob(self.workload, kind, size, self.run_id, self.access, namespace, manifests)
 
     def _runner(self, emit: EventSink, *, verbose: bool = False) -> TrainRunner:
-        make = RayRunner if self.workload.launcher is Launcher.RAY else TrainRunner
+        make = RUNNERS.get(self.workload.launcher, TrainRunner)
         return make(self.jobs, self.bench.tools.executor, self.bench.clock, emit, verbose=verbose)
 
 

@@ -37,7 +37,7 @@ def run(words: Sequence[str], stdin: bytes, files: Files) -> Outcome:
 def reads_stdin(words: Sequence[str]) -> bool:
     """Whether a command waits for its input to end."""
     name = words[0].rpartition("/")[2] if words else ""
-    return (name == "cat" and len(words) == 1) or (name == "tar" and "x" in (words[1:2] or [""])[0])
+    return name == "sbatch" or (name == "cat" and len(words) == 1) or (name == "tar" and "x" in (words[1:2] or [""])[0])
 
 
 def _echo(words: Sequence[str], _stdin: bytes, _files: Files) -> Outcome:

@@ -78,7 +78,7 @@ def image_name(deployment: Obj) -> str:
 
 
 def _programs(trainers: Trainers) -> dict[str, Program]:
-    from clusterctl.sandbox.kube.machines.operators import certificates, mariadb, mpi, ray, slinky, volcano
+    from clusterctl.sandbox.kube.machines.operators import certificates, mariadb, mpi, ray, slinky, slurmjobs, volcano
 
     return {
         "jetstack/cert-manager-controller": lambda cluster, _: [certificates.Certificates(cluster)],
@@ -90,5 +90,8 @@ def _programs(trainers: Trainers) -> dict[str, Program]:
         "volcanosh/vc-controller-manager": lambda cluster, _: [volcano.VcJobs(cluster)],
         "volcanosh/vc-scheduler": lambda cluster, _: [volcano.GangScheduler(cluster)],
         "mpioperator/mpi-operator": lambda cluster, _: mpi.controllers(cluster),
-        "slinkyproject/slurm-operator": lambda cluster, _: slinky.controllers(cluster),
+        "slinkyproject/slurm-operator": lambda cluster, _: [
+            *slinky.controllers(cluster),
+            slurmjobs.SlurmJobs(cluster, trainers),
+        ],
     }

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from clusterctl.sandbox.kube.access import Machine
     from clusterctl.sandbox.kube.machines.kinds import Obj
 
-_WITH_PLUGIN = ("nccl-tests", "ray", "pytorch-training", "pytorch-training-neuronx", "base")
+WITH_PLUGIN = ("nccl-tests", "ray", "pytorch-training", "pytorch-training-neuronx", "base")
 LINE_RATE_GBPS = {
     "g5.12xlarge": 40, "g5.48xlarge": 100, "g6.12xlarge": 40, "g6.48xlarge": 100, "g6e.12xlarge": 100,
     "g6e.48xlarge": 400, "p4d.24xlarge": 400, "p4de.24xlarge": 400, "p5.4xlarge": 100, "p5.48xlarge": 3200,
@@ -76,7 +76,7 @@ def seat(pod: Obj, machine: Machine, index: int, nodes: int) -> Seat:
         instance_type=machine.instance_type,
         devices=asked.get(GPU, 0) or asked.get(NEURON_CORE, 0) or _cores(asked.get(NEURON, 0), machine) or 1,
         efa=min(asked.get(EFA, 0), machine.efa_interfaces),
-        has_plugin=name in _WITH_PLUGIN,
+        has_plugin=name in WITH_PLUGIN,
         gpudirect=bool(re.match(r"p[4-9]", family)),
         rdma=bool(re.match(r"p[5-9]", family)),
         neuron=bool(machine.neuron_devices),

@@ -70,6 +70,7 @@ class Trainers:
     async def _fault(self, pod: Obj, place: Seat) -> str | None:
         meta = pod["metadata"]
         rank = {"kind": "Rank", "metadata": {"name": str(place.index), "uid": f"{meta['uid']}/rank"}}
+        self._faults.recheck(rank)  # the same pod may serve job after job
         return await self._faults.outcome(rank, (meta["name"], pod["spec"]["nodeName"]))
 
     def _workers(self, launcher: Obj) -> list[Obj]:
