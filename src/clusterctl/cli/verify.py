@@ -73,7 +73,8 @@ def _with_fabric(
 ) -> tuple[dict[str, Any], ClusterctlError | None]:
     """A real NCCL test on nodes that are fine otherwise; on others it is skipped, and that is no pass."""
     from clusterctl.cli.train import run_outcome
-    from clusterctl.wiring.training import FABRIC_TEST, TrainAsk, Training, fabric_check, skipped_fabric_check, untested
+    from clusterctl.wiring.fabrictest import FABRIC_TEST, fabric_check, skipped_fabric_check, untested
+    from clusterctl.wiring.training import TrainAsk, Training
 
     if error is not None:
         return {**document, "checks": [*document["checks"], skipped_fabric_check()], "fabric": None}, error

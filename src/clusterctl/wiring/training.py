@@ -44,7 +44,6 @@ from clusterctl.rendering.workloads import JobText, load_workload, render_job, s
 from clusterctl.wiring.bench import Bench
 
 STAGE = "train"
-FABRIC_TEST = "job-allreduce"  # needs no operator
 OPERATORS = {Launcher.VOLCANO: "volcano", Launcher.MPI: "mpi", Launcher.RAY: "ray", Launcher.SLURM: "slurm"}
 TOY_CPU, TOY_MEMORY_MIB = 2, 4096  # of a job without an accelerator, on a system node
 RUNNERS: dict[Launcher, type[TrainRunner]] = {Launcher.RAY: RayRunner, Launcher.SLURM: SlurmRunner}
@@ -317,30 +316,6 @@ def refuse_without_operator(name: str, installed: Sequence[str]) -> None:
 def not_run(problem: ClusterctlError) -> Outcome:
     """A job that came to nothing: interrupted, or refused."""
     return Outcome({"job": {"state": "not-started"}, "checks": []}, problem)
-
-
-def fabric_check(outcome: Outcome) -> dict[str, Any]:
-    """The test's verdict as one check of a verification. One node alone proves nothing, and is skipped."""
-    verdict, reason = outcome.document["verdict"], outcome.document["reason"]
-    if outcome.error:
-        failed = Check("fabric", CheckState.FAILED, "error", outcome.error.message, outcome.error.hint)
-        return check_document(failed)
-    state = CheckState.OK if outcome.document["required"] else CheckState.SKIPPED
-    return check_document(Check("fabric", state, "error", f"NCCL test: {verdict} ({reason})"))
-
-
-def untested(outcome: Outcome) -> VerificationError | None:
-    """A test that could not prove anything is no pass: there was one node, and nothing to cross."""
-    if outcome.document["required"]:
-        return None
-    return VerificationError(
-        f"the fabric cannot be tested: {outcome.document['reason']}", hint="it takes two nodes: GPU_NODE_COUNT"
-    )
-
-
-def skipped_fabric_check() -> dict[str, Any]:
-    message = "not tested: the nodes are not as they should be"
-    return check_document(Check("fabric", CheckState.SKIPPED, "error", message))
 
 
 def measures(repeats: int, *, efa: bool) -> tuple[tuple[str, int], ...]:
