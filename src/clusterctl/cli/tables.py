@@ -9,6 +9,7 @@ from typing import Any
 
 ROOMY = 110
 PLAIN_WIDTH = 160  # where nobody says how wide the page is
+MOST_NODES = 200  # in a table for people; JSON has them all
 Rows = Iterable[Sequence[str]]
 
 
@@ -86,8 +87,11 @@ ATTEMPT_COLUMNS = ("?Region", "Zone", "Type", "Outcome", "Why")
 
 
 def node_rows(verification: Mapping[str, Any]) -> Rows:
-    """The rows of the allocatable table, from a verification document."""
-    for node in verification["nodes"]:
+    """The rows of the allocatable table, from a verification document; of very many nodes those with problems first."""
+    nodes = verification["nodes"]
+    if len(nodes) > MOST_NODES:
+        nodes = sorted(nodes, key=lambda node: not node["problems"])
+    for node in nodes[:MOST_NODES]:
         yield (
             node["name"].split(".")[0],
             "yes" if node["ready"] else "no",
@@ -98,6 +102,9 @@ def node_rows(verification: Mapping[str, Any]) -> Rows:
             str(node["neuron"]),
             "; ".join(node["problems"]) or "none",
         )
+    if rest := nodes[MOST_NODES:]:
+        troubled = sum(bool(node["problems"]) for node in rest)
+        yield (f"and {len(rest)} more", *[""] * 6, f"on {troubled} of them" if troubled else "none")
 
 
 NODE_COLUMNS = ("Node", "Ready", "?Type", "Zone", "#GPUs", "#EFA", "#Neuron", "Problems")
