@@ -14,9 +14,9 @@ from clusterctl.adapters.process import Tool
 from clusterctl.errors import UsageError
 from clusterctl.model.kube import Component, KubeAccess, Manifest, Proof, ReleaseState, Signal
 from clusterctl.ports import KubeReader, KubeWriter
+from clusterctl.rendering.kustomization import COMPONENT_LABEL, kustomize_files
 
 BUILD_LIMIT_S = 120
-COMPONENT_LABEL = "clusterctl/component"
 _OUTLIVES = ("Namespace", "CustomResourceDefinition")  # removed on their own, once nothing of anybody needs them
 
 
@@ -103,21 +103,13 @@ class Manifests:
 
 
 def _lay_out(folder: Path, component: Component, values: str, location: str) -> None:
-    """A kustomization: ours alone, or ours over what is published."""
-    import yaml
-
-    if location:
-        kustomization = dict(yaml.safe_load(values))
-        text = location
-        if not location.startswith("https://"):
-            (folder / "manifest.yaml").write_bytes(Path(location).read_bytes())
-            text = "manifest.yaml"
-    else:
-        kustomization, text = {}, "resources.yaml"
-        (folder / text).write_text(values)
-    labels = [{"pairs": {COMPONENT_LABEL: component.name}}]
-    kustomization |= {"resources": [text], "labels": labels}
-    (folder / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
+    """A kustomization; a published manifest that is a file of ours is laid beside it."""
+    published = location
+    if location and not location.startswith("https://"):
+        published = "manifest.yaml"
+        (folder / published).write_bytes(Path(location).read_bytes())
+    for name, text in kustomize_files(component, values, published).items():
+        (folder / name).write_text(text)
 
 
 def _config_map(component: Component, data: dict[str, str]) -> dict[str, Any]:

@@ -127,6 +127,21 @@ def _failed(one: Candidate, failure: Failure | None) -> Candidate:
     return replace(one, source=Source.PROBE, verdict=verdict_of(failure), reason=reason, reservation_id="")
 
 
+def remembered_first(decision: Decision) -> Decision:
+    """The place that the placement file names, then the others as ranked; with a notice where it cannot be."""
+    before = decision.remembered
+    if decision.live or before is None or not before.gpu_az:
+        return decision
+    named = (before.gpu_az, before.gpu_node_type)
+    here = [one for one in decision.candidates if (one.zone, one.instance_type) == named and one.usable]
+    if not here:
+        notice = f"the placement file names {before.gpu_az}, which is not asked for or cannot be used"
+        return replace(decision, notices=(*decision.notices, notice))
+    ordered = (here[0], *(one for one in decision.candidates if one is not here[0]))
+    candidates = tuple(replace(one, rank=number) for number, one in enumerate(ordered, start=1))
+    return replace(decision, candidates=candidates)
+
+
 def placement_of(candidate: Candidate, asked: Asked, run: RunContext, before: Placement | None) -> Placement:
     """The placement to remember. What belongs to the cluster, not to the choice of a zone, stays as it was."""
     fresh = Placement(

@@ -42,7 +42,7 @@ from clusterctl.model.components import VolcanoState, efa, neuron, nvidia
 from clusterctl.model.operators import OPERATORS, installed_by, kuberay, mpi
 from clusterctl.model.run import RunContext
 from clusterctl.model.settings import Settings
-from clusterctl.ports import Journal
+from clusterctl.ports import ClusterReader, Journal
 from clusterctl.rendering.values import wanted
 from clusterctl.stages.cluster import ClusterStage
 from clusterctl.stages.kuberay import KuberayStage
@@ -70,7 +70,7 @@ class Tools:
 
     survey: AwsSurvey
     readers: Readers
-    clusters: AwsClusterReader
+    clusters: ClusterReader
     leftovers: LeftoverSearch
     marks: MarkSearch
     kube: Kubectl
