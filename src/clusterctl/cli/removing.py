@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterctl.cli.flow import confirm, require_terminal
 from clusterctl.cli.result import as_error, error_document, note, schema, write_error, write_json, write_text
+from clusterctl.errors import ClusterctlError
 
 if TYPE_CHECKING:
     from clusterctl.cli.command import Invocation
@@ -33,8 +34,9 @@ def remove(invocation: Invocation, bench: Bench, removal: Removal) -> int:
         require_terminal(question)
         note("\n".join(_plan_text(bench, removal)))
         confirm(question)
+    cost = _cost(bench) if removal.what == "everything" else None
     result = _run(invocation, bench, removal)
-    document = _document(invocation.command, result)
+    document = _document(invocation.command, result) | ({"cost": cost} if cost else {})
     for line in bench.remember(document):
         note(f"note: {line}")
     if invocation.json:
@@ -53,6 +55,17 @@ def _run(invocation: Invocation, bench: Bench, removal: Removal) -> RunResult:
 
     with open_console(invocation, bench) as watch, bench.lock(watch):
         return bench.remove(removal.what, watch, purge=removal.purge)
+
+
+def _cost(bench: Bench) -> dict[str, Any] | None:
+    """What the cluster has cost until now. Nothing that is wrong with prices stops a removal."""
+    from clusterctl.wiring.status import spent_so_far
+
+    try:
+        return spent_so_far(bench)
+    except ClusterctlError as problem:
+        note(f"note: what it has cost is unknown: {problem.message}")
+        return None
 
 
 def _show_plan(invocation: Invocation, bench: Bench, removal: Removal) -> int:
@@ -100,6 +113,9 @@ def _lines(document: dict[str, Any]) -> list[str]:
         lines.append(
             f"LEFT {one['kind']} {one['id']} in {one['region']}, {one['monthly_usd']} USD a month: {one['command']}"
         )
+    if cost := document.get("cost"):
+        spent = "unknown" if cost["spent_usd"] is None else f"{cost['spent_usd']:.2f}"
+        lines.append(f"it has cost {spent} USD in {cost['hours']:g} h ({cost['price_source'] or 'nothing stood'})")
     if document["ok"] and document["searched"] and not document["kept"]:
         lines.append("nothing of the cluster is left")
     return lines

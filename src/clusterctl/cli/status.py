@@ -47,6 +47,8 @@ def register(app: typer.Typer) -> None:
 def _lines(document: dict[str, Any]) -> list[str]:
     if "settings" in document:
         return [f"{one['key']}={one['value']}  ({one['source']})" for one in document["settings"]]
+    from clusterctl.cli.tables import usd
+
     cluster, group = document["cluster"], document["nodegroup"]
     return [
         f"cluster     {cluster['name']} in {cluster['region']}: {cluster['status'] or 'absent'}"
@@ -58,7 +60,10 @@ def _lines(document: dict[str, Any]) -> list[str]:
             else ""
         ),
         f"expires     {document['expires_at'] or 'never'}",
-        f"price       {document['hourly_usd'] if document['hourly_usd'] is not None else 'unknown'} USD an hour",
+        f"price       {usd(document['hourly_usd'])} USD an hour"
+        + (f" ({document['price_source']})" if document["price_source"] else ""),
+        f"spent       {usd(document['spent_usd'])} USD in {document['hours']:g} h",
+        f"health      {document['health']}",
         *(f"warning     {issue}" for issue in group["issues"]),
         f"next        {document['next']}",
     ]

@@ -6,8 +6,9 @@ from typing import Any
 
 from clusterctl.errors import UsageError
 from clusterctl.model.cluster import TAG_EXPIRES, TAG_RUN, ClusterState, NodegroupState
-from clusterctl.model.cost import cluster_cost
+from clusterctl.model.cost import Cost, cluster_cost
 from clusterctl.model.placement import Placement
+from clusterctl.model.spending import Spent, spent
 from clusterctl.wiring.bench import Bench
 
 
@@ -34,7 +35,8 @@ def read_status(bench: Bench) -> dict[str, Any]:
             "issues": [f"{issue.code}: {issue.message}" for issue in group.issues],
         },
         "expires_at": expires,
-        "hourly_usd": _hourly(bench, cluster, group),
+        **_spent(bench, cluster, group).document(),
+        "health": _health(cluster, group),
         "kubeconfig": bench.tools.kubeconfig.path(cluster.name, cluster.region) if cluster.exists else "",
         "next": _next(cluster, group),
     }
@@ -90,14 +92,20 @@ def _states(bench: Bench) -> tuple[ClusterState, NodegroupState]:
     )
 
 
-def _hourly(bench: Bench, cluster: ClusterState, group: NodegroupState) -> float | None:
+def spent_so_far(bench: Bench) -> dict[str, Any]:
+    """Hours times prices since the cluster and its node group were made, as AWS shows them now."""
+    return _spent(bench, *_states(bench)).document()
+
+
+def _spent(bench: Bench, cluster: ClusterState, group: NodegroupState) -> Spent:
+    settings, now = bench.settings, bench.clock.now()
     if not cluster.exists:
-        return 0.0
-    settings = bench.settings
+        return spent(Cost(()), cluster, group, now, "")
     kinds = {settings.system_node_type, group.instance_type} - {""}
-    prices = bench.tools.survey.prices(cluster.region, kinds)
+    prices, source = bench.tools.survey.priced(cluster.region, kinds, now.date())
     gpu = (group.instance_type, group.instances) if group.exists else (settings.system_node_type, 0)
-    return cluster_cost(gpu, (settings.system_node_type, settings.system_node_count), prices).hourly_usd
+    cost = cluster_cost(gpu, (settings.system_node_type, settings.system_node_count), prices)
+    return spent(cost, cluster, group, now, source)
 
 
 def _next(cluster: ClusterState, group: NodegroupState) -> str:
@@ -106,3 +114,12 @@ def _next(cluster: ClusterState, group: NodegroupState) -> str:
     if not cluster.ready:
         return "clusterctl cluster"
     return "clusterctl verify" if group.ready else "clusterctl nodegroup"
+
+
+def _health(cluster: ClusterState, group: NodegroupState) -> str:
+    """In a word: absent, settling, degraded, or well."""
+    if not cluster.exists:
+        return "absent"
+    if group.issues or cluster.addon_issues or "DEGRADED" in (cluster.status, group.status):
+        return "degraded"
+    return "well" if cluster.ready and (group.ready or not group.exists) else "settling"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from clusterctl.adapters.aws import offerings
 from clusterctl.adapters.aws.answer_cache import AnswerCache
 from clusterctl.adapters.aws.fanout import side_by_side
 from clusterctl.adapters.aws.faults import translated
-from clusterctl.adapters.aws.prices import PriceAnswer, PriceList, from_table
+from clusterctl.adapters.aws.prices import PRICE_REGION, TABLE_DATE, PriceAnswer, PriceList, from_table
 from clusterctl.adapters.aws.regional import RegionSurvey, unanswered
 from clusterctl.adapters.aws.regions import Regions
 from clusterctl.adapters.aws.scores import Scores, SpotScores
@@ -54,6 +55,12 @@ class AwsSurvey:
     def prices(self, region: str, names: Collection[str]) -> dict[str, float]:
         """USD an hour, On-Demand; what nobody sells On-Demand is missing."""
         return self._prices.ask(names).of(region, names)
+
+    def priced(self, region: str, names: Collection[str], today: date) -> tuple[dict[str, float], str]:
+        """Prices, and in words whose they are and of what day; AWS's answers are kept for a day at most."""
+        answer = self._prices.ask(names)
+        table = f"list prices of {PRICE_REGION} on {TABLE_DATE}"
+        return answer.of(region, names), table if answer.problem else f"AWS price list, {today.isoformat()}"
 
     def similar_types(self, region: str, name: str) -> tuple[str, ...]:
         """Types of the region whose names look most like this one, at most five."""
