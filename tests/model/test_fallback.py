@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterctl.model.capacity import Candidate, Source, Verdict
-from clusterctl.model.decision import after_failures
+from clusterctl.model.decision import Decision, after_failures, nodes_of
 from clusterctl.model.failures import Cause, classify
 from clusterctl.model.fallback import MOST_LISTED, another_place_helps, next_place, nowhere
+from fakes import group
 
 TYPES = ("p5.48xlarge", "p4d.24xlarge")
 REGIONS = ("us-east-2", "us-west-2")
@@ -104,3 +105,11 @@ def test_when_no_place_is_left_each_is_in_the_document_and_some_are_in_the_line(
     assert len(error.document["candidates"]) == len(error.details.splitlines()) == len(EVERYWHERE)
     assert f"and {len(EVERYWHERE) - MOST_LISTED} more" in error.message
     assert error.document["best"] is None
+
+
+def test_what_is_paid_for_is_what_came_to_stand_and_before_that_the_best_place() -> None:
+    decision = Decision(tuple(EVERYWHERE))
+    fallen_back = group("ACTIVE", instance_type="p4d.24xlarge", desired=2)
+    assert nodes_of(decision, None) == nodes_of(decision, group()) == ("us-east-2", "p5.48xlarge", 2)
+    assert nodes_of(decision, fallen_back) == ("us-east-2", "p4d.24xlarge", 2)
+    assert nodes_of(Decision(()), None) is None

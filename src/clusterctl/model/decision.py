@@ -84,6 +84,17 @@ class Decision:
         return tuple(one for one in self.candidates if one.region == place.region and one.usable)
 
 
+def nodes_of(decision: Decision, group: NodegroupState | None) -> tuple[str, str, int] | None:
+    """Region, type and number of the GPU nodes: those that came to stand, after a fall-back maybe, else the best place.
+
+    None where no place can be used.
+    """
+    if group and group.instance_type:
+        return group.region, group.instance_type, group.desired
+    best = next((one for one in decision.candidates if one.usable), None)
+    return (best.region, best.instance_type, best.nodes) if best else None
+
+
 def standing_first(
     candidates: Sequence[Candidate], state: NodegroupState, reservation: Reservation | None
 ) -> tuple[Candidate, ...]:

@@ -29,9 +29,9 @@ from clusterctl.engine.stage import Stage
 from clusterctl.errors import StageIncompleteError, VerificationError
 from clusterctl.model.budget import Budget
 from clusterctl.model.capacity import Question
-from clusterctl.model.cluster import ClusterState, cluster_notices
+from clusterctl.model.cluster import ClusterState, NodegroupState, cluster_notices
 from clusterctl.model.cost import Cost, cluster_cost, cost_document
-from clusterctl.model.decision import Asked, Decision, Remembered
+from clusterctl.model.decision import Asked, Decision, Remembered, nodes_of
 from clusterctl.model.documents import candidates_document
 from clusterctl.model.history import RunRecord, expected_seconds
 from clusterctl.model.placement import Placement
@@ -81,6 +81,7 @@ class Bench:
         self.remembered = self.placement_file.load()
         self.resolved = self._resolve()
         self._decision: Decision | None = None
+        self._group: NodegroupState | None = None
 
     @property
     def settings(self) -> Settings:
@@ -213,9 +214,9 @@ class Bench:
         """USD an hour of what was decided; prices that nobody told stay unknown."""
         settings, prices, gpu = self.settings, dict[str, float](), self.settings.gpu_node_type
         nodes = settings.gpu_node_count
-        if self._decision and any(one.usable for one in self._decision.candidates):
-            place = self._decision.candidate
-            prices, gpu, nodes = self._decision.prices.get(place.region, {}), place.instance_type, place.nodes
+        if self._decision and (known := nodes_of(self._decision, self._group)):
+            region, gpu, nodes = known
+            prices = self._decision.prices.get(region, {})
         return cluster_cost((gpu, nodes), (settings.system_node_type, settings.system_node_count), prices)
 
     def placement(self) -> Placement | None:
@@ -252,6 +253,8 @@ class Bench:
     def _keep(self, outputs: Outputs) -> None:
         if Decision in outputs:
             self._decision = outputs[Decision]
+        if NodegroupState in outputs:
+            self._group = outputs[NodegroupState]
 
     def _pipeline(self, wanted: Sequence[str], emit: EventSink) -> Pipeline:
         return Pipeline(self._stages(wanted), self.tools.executor, self.clock, emit)
