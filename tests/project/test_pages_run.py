@@ -1,7 +1,8 @@
 """What the pages tell to type is typed: each page's commands, in order, in a fresh home and sandbox.
 
 A line ends with exit code 0, or with the one that its comment names (`# exit code 2`). A YAML block under
-`<!-- file: NAME -->` is a file that the commands find. kubectl's and other programs' lines are not run.
+`<!-- file: NAME -->` is a file that the commands find, and `<!-- before: COMMAND -->` is what a page takes for granted.
+The lines of kubectl and other programs are not run.
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ PAGES = {
 }
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^<!-- file: ([\w.-]+) -->\n```yaml\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BEFORE = re.compile(r"^<!-- before: (.+) -->$", re.MULTILINE)
 PROGRAM = re.compile(r"\$ (?:clusterctl|eks-clusterctl|export) ")
 
 
 def typed(page: str) -> list[str]:
     """The lines of a page that are commands of ours, without the prompt."""
     lines = [line for block in BLOCK.findall(page) for line in block.splitlines()]
-    return [line.removeprefix("$ ") for line in lines if PROGRAM.match(line)]
+    return [*BEFORE.findall(page), *(line.removeprefix("$ ") for line in lines if PROGRAM.match(line))]
 
 
 RUNNABLE = {name: typed(page) for name, page in PAGES.items() if typed(page)}
