@@ -96,7 +96,7 @@ def running_aws(folder: Path, scenario: str = "", speed: float = SPEED) -> Itera
         yield LocalAws(_await_url(folder, process), clock)
     finally:
         process.terminate()
-        process.wait(timeout=10)
+        process.wait(timeout=60)
 
 
 def _await_url(folder: Path, process: subprocess.Popen[bytes]) -> str:

@@ -166,6 +166,11 @@ def test_names_of_modules_say_what_is_in_them() -> None:
     assert not stems & VAGUE_NAMES
 
 
+def test_no_two_test_files_share_a_name() -> None:
+    names = [Path(source.path).name for source in sources("tests") if Path(source.path).name.startswith("test_")]
+    assert sorted({name for name in names if names.count(name) > 1}) == []
+
+
 def test_only_the_console_prints() -> None:
     report([
         f"{source.path}:{node.lineno} print()"

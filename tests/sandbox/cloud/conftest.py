@@ -90,7 +90,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     process, url = start_daemon(tmp_path_factory.mktemp("sandbox"))
     yield url
     process.send_signal(signal.SIGTERM)
-    assert process.wait(10) == 0
+    assert process.wait(60) == 0
 
 
 @pytest.fixture

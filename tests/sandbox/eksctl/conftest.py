@@ -132,7 +132,7 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     eventually((folder / "aws.json").exists, 30)
     yield Sandbox(json.loads((folder / "aws.json").read_text())["url"], folder)
     process.send_signal(signal.SIGTERM)
-    assert process.wait(10) == 0
+    assert process.wait(60) == 0
     assert "a scheduled job failed" not in (folder / "aws.log").read_text()
 
 

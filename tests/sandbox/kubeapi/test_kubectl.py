@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -205,15 +206,15 @@ def test_waits_see_what_comes_changes_and_goes(work: Clients) -> None:
     table = work.start("kubectl", "get", "configmaps", "-w")
     time.sleep(0.5)
     work.apply(config(a="1"))
-    assert coming.wait(10) == 0
+    assert coming.wait(60) == 0
     valued = work.start("kubectl", "wait", "--for=jsonpath={.data.a}=2", "configmap/c", "--timeout=60s")
     time.sleep(0.3)
     work.apply(config(a="2"))
-    assert valued.wait(10) == 0
+    assert valued.wait(60) == 0
     gone = work.start("kubectl", "wait", "--for=delete", "configmap/c", "--timeout=60s")
     time.sleep(0.3)
     work.kubectl("delete configmap c")
-    assert gone.wait(10) == 0
+    assert gone.wait(60) == 0
     assert "timed out" in work.refused("wait --for=jsonpath={.data.x}=1 configmap/kube-root-ca.crt --timeout=1s")
     table.terminate()
     printed, _ = table.communicate()
@@ -221,7 +222,7 @@ def test_waits_see_what_comes_changes_and_goes(work: Clients) -> None:
 
 
 def test_custom_resources_live_by_their_definition(work: Clients) -> None:
-    assert "no matches for kind" in work.refused("apply -f -", json.dumps(WIDGET))
+    assert re.search("no matches for kind|could not find", work.refused("apply -f -", json.dumps(WIDGET)))
     work.apply(DEFINITION)
     work.kubectl("wait --for=condition=Established crd/widgets.example.com --timeout=60s")
     work.apply(WIDGET)
@@ -282,7 +283,7 @@ def test_deletion_waits_for_finalizers(work: Clients) -> None:
     time.sleep(0.4)
     assert deleting.poll() is None
     work.kubectl('patch configmap c --type=merge -p {"metadata":{"finalizers":null}}')
-    assert deleting.wait(10) == 0
+    assert deleting.wait(60) == 0
 
 
 def test_pods_have_logs_and_answer_commands(server: RunningServer, work: Clients, tmp_path: Path) -> None:
@@ -306,7 +307,7 @@ def test_pods_have_logs_and_answer_commands(server: RunningServer, work: Clients
     work.kubectl("cp p:/data/up.txt down.txt")
     assert (tmp_path / "down.txt").read_text() == "carried"
     work.kubectl("delete pod p --grace-period=0 --force")
-    assert following.wait(10) == 0
+    assert following.wait(60) == 0
     assert following.communicate()[0] == "four\n"
 
 
