@@ -220,3 +220,14 @@ def test_a_project_file_is_held_to_the_same_rules(sandboxed: Program) -> None:
         file.write_text(text)
         refused(sandboxed(*DEPLOY), 2, *words)
     assert json.dumps(sandboxed.files) == '["clusterctl.toml"]'
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("teardown", "-y", "--cluster-name", ""), ("teardown", "-y", "--cluster-name="), ("deploy-all", "-y", "-r", "")],
+    ids=lambda words: " ".join(words),
+)
+def test_the_unset_variable_of_a_script_does_not_mean_the_default(
+    sandboxed: Program, arguments: tuple[str, ...]
+) -> None:
+    refused(sandboxed.run(*arguments), 2, "is empty", "leave it out")

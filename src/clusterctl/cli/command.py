@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,6 +14,8 @@ from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
+
+from clusterctl.errors import UsageError
 
 Command = Callable[..., int | None]
 COMMON = "Everywhere"
@@ -76,6 +79,7 @@ class Deferred(TyperCommand):
         return self.callback() if self.callback else None
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        _refuse_empty(args)
         return self.built.make_context(info_name, args, parent, **extra)
 
     def get_params(self, ctx: Any) -> Any:
@@ -112,6 +116,14 @@ def _with_shared_options(function: Command, name: str) -> Command:
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {one.name: one.annotation for one in parameters}
     return call
+
+
+def _refuse_empty(arguments: list[str]) -> None:
+    """Raise UsageError for an empty value: the unset variable of a script must not mean the default."""
+    for before, word in itertools.pairwise(["", *arguments]):
+        if word == "" or (word.startswith("--") and word.endswith("=")):
+            name = word.rstrip("=") or (before if before.startswith("-") else "an argument")
+            raise UsageError(f"{name} is empty", hint="leave it out to get the default")
 
 
 def _named(invocation: Invocation, name: str) -> Invocation:
