@@ -225,9 +225,9 @@ def test_a_project_file_is_held_to_the_same_rules(sandboxed: Program) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [("teardown", "-y", "--cluster-name", ""), ("teardown", "-y", "--cluster-name="), ("deploy-all", "-y", "-r", "")],
-    ids=lambda words: " ".join(words),
+    ids=" ".join,
 )
 def test_the_unset_variable_of_a_script_does_not_mean_the_default(
     sandboxed: Program, arguments: tuple[str, ...]
 ) -> None:
-    refused(sandboxed.run(*arguments), 2, "is empty", "leave it out")
+    refused(sandboxed(*arguments), 2, "is empty", "leave it out")
