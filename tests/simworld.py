@@ -58,6 +58,7 @@ class Made:
     zone: str = ""
     kind: str = ""
     count: int = 0
+    reservation: str = ""
     addons: dict[str, str] = field(default_factory=dict)  # name -> status
     trusted: bool = False
 
@@ -200,9 +201,11 @@ class SimWorld:
         made = self.groups.get((region, name))
         return made if made and made.stack(self.seconds) else None
 
-    def room(self, zone: str, count: int) -> bool:
+    def room(self, zone: str, count: int, into: str = "") -> bool:
+        """Whether that many more can be had; a launch into a reservation finds there what that one holds."""
         used = sum(one.count for one in self.groups.values() if one.zone == zone and one.stack(self.seconds))
-        held = sum(one["TotalInstanceCount"] for one in self.held() if one["AvailabilityZone"] == zone)
+        held = sum(one["TotalInstanceCount"] for one in self.held()
+                   if one["AvailabilityZone"] == zone and one["CapacityReservationId"] != into)  # fmt: skip
         return zone not in self.stock or used + held + count <= self.stock[zone]
 
     def held(self) -> list[dict[str, Any]]:
@@ -257,10 +260,12 @@ class SimWorld:
         if self.group_made(region, name):
             return 0
         zone = self._zone(wanted)
-        fails = not self.room(zone, wanted["desiredCapacity"])
+        target = wanted.get("capacityReservation", {}).get("capacityReservationTarget", {})
+        into = str(target.get("capacityReservationID", ""))
+        fails = not self.room(zone, wanted["desiredCapacity"], into)
         made = self.groups[region, name] = Made(
             name, config["metadata"]["tags"], self.seconds, FAILING_S if fails else GROUP_S, fails,
-            zone=zone, kind=wanted["instanceType"], count=wanted["desiredCapacity"],
+            zone=zone, kind=wanted["instanceType"], count=wanted["desiredCapacity"], reservation=into,
         )  # fmt: skip
         yield made.born + made.takes
         if fails:
@@ -358,6 +363,7 @@ class WorldClusters:
             return NodegroupState(
                 region, cluster, name, status, stack, made.kind, (made.zone,), (f"subnet-{made.zone}",),
                 desired=made.count, minimum=made.count, maximum=made.count, tags=made.tags, instances=there,
+                reservation_id=made.reservation,
                 activities=self._activities(made), created=world.at(made.born),
             )  # fmt: skip
 
