@@ -573,8 +573,8 @@ class WorldSurvey:
     def _region(self, region: str) -> RegionFacts:
         zones = tuple(zones_of(region))
         offered = frozenset((KIND.name, zone.zone_id) for zone in zones)
-        running = sum(one.count * KIND.vcpus for key, one in self.world.groups.items()
-                      if key[0] == region and one.kind == KIND.name and one.stack(self.world.seconds))  # fmt: skip
+        here = [one for (where, _), one in self.world.groups.items() if where == region and one.kind == KIND.name]
+        running = sum(one.count * KIND.vcpus for one in here if one.stack(self.world.seconds) and not one.fails)
         made = self.world.cluster_made(region)
         stands = made is not None and made.status(self.world.seconds) == "ACTIVE"
         return RegionFacts(

@@ -84,6 +84,7 @@ def test_a_release_that_an_older_helm_applied_client_side_is_taken_over(cluster:
         cluster.helm_tool, cluster.access,
         ("install", component.release, str(CHARTS / "kuberay-operator"), "--namespace", component.namespace,
          "--create-namespace", "--server-side=false", "--skip-crds"),
+        timeout_s=60,
     )  # fmt: skip
     cluster.helm.install(cluster.access, component, KUBERAY_VALUES)
     release = cluster.helm.release(cluster.access, component)
@@ -112,7 +113,8 @@ def test_applying_twice_changes_nothing_and_wins_over_another_hand(cluster: Clus
     manifest = _deployment("twice", '{"cpu": "1"}')
     cluster.kubectl.apply(cluster.access, manifest)
     cluster.session.run(
-        cluster.kubectl_tool, cluster.access, ("scale", "deployment/twice", "--replicas=3", "--namespace=default")
+        cluster.kubectl_tool, cluster.access, ("scale", "deployment/twice", "--replicas=3", "--namespace=default"),
+        timeout_s=60,
     )  # fmt: skip
     cluster.kubectl.apply(cluster.access, manifest)
     [found] = [

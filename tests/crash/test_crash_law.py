@@ -29,6 +29,7 @@ TAGS = {TAG_CLUSTER: "training", TAG_OWNER: "ada", TAG_RUN: "run-0"}
 WAIT_STEP_S = 75
 ELSEWHERE = {  # actions that no situation here takes, and why
     "ApplyManifests": "jobs alone",
+    "RunInPod": "jobs alone",
     "AwaitNodegroup": "only a run after a killed one",
     "LeaveRegion": "the next run holds to the region where a cluster stands: a law of its own below",
     "AwaitComponent": "operators that stand on others; changes nothing",

@@ -66,6 +66,14 @@ def test_an_eksctl_that_exits_0_having_made_nothing_is_found_out() -> None:
         Build(cluster(), tail="creating\nall done").create()
 
 
+def test_a_cluster_that_takes_too_long_ends_eksctl_and_keeps_what_it_said() -> None:
+    build = Build(BUSY, lasts_s=10 * CREATE_LIMIT_S, tail="creating\nwaiting for the control plane")
+    with pytest.raises(ToolFailedError, match="not created within 60 minutes; eksctl said last: waiting") as caught:
+        build.create()
+    assert build.run.stopped
+    assert "creating" in caught.value.details
+
+
 def test_an_eksctl_that_says_nothing_is_quoted_as_that() -> None:
     with pytest.raises(ToolFailedError, match="eksctl said nothing"):
         Build(cluster(), code=1).create()

@@ -43,6 +43,7 @@ ACTIONS: tuple[tuple[Action, str, str], ...] = (  # the action, the hand that do
     (actions.AwaitComponent(ACCESS, kuberay(Settings())), "readiness.wait", "~"),
     (actions.RemoveRelease(ACCESS, kuberay(Settings())), "releases.uninstall", "-"),
     (actions.ApplyManifests(ACCESS, "a job", SECRET), "kube.apply", "~"),
+    (actions.RunInPod(ACCESS, "slurm", "controller", "start a job", ("sbatch",)), "kube.run", "+"),
     (actions.DeleteWorkload(ACCESS, WorkloadRef("DaemonSet", "kube-system", "efa"), "a rival"), "kube.delete", "-"),
     (actions.DeleteNamed(ACCESS, "namespaces", "volcano-system"), "kube.delete_named", "-"),
     (actions.DeleteObjects(ACCESS, "services"), "kube.delete_all", "-"),

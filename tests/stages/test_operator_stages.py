@@ -74,7 +74,7 @@ class Operators(Bench):
         return result
 
     def kubectl(self, *words: str) -> str:
-        return self.cluster.session.run(self.cluster.kubectl_tool, self.cluster.access, words)
+        return self.cluster.session.run(self.cluster.kubectl_tool, self.cluster.access, words, timeout_s=60)
 
 
 @pytest.fixture(scope="module")

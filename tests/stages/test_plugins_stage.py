@@ -157,6 +157,7 @@ def test_a_plugin_that_a_hand_has_narrowed_is_put_right(bench: Bench) -> None:
     cluster.session.run(
         cluster.kubectl_tool, cluster.access,
         ("patch", "daemonset", "aws-efa-k8s-device-plugin", "-n", "kube-system", "--type=json", "-p", NARROWED),
+        timeout_s=60,
     )  # fmt: skip
     eventually(lambda: {node.efa for node in cluster.kubectl.nodes(cluster.access)}, lambda seen: seen == {0})
     result = bench.apply()

@@ -13,7 +13,7 @@ from clusterctl.engine.executor import Executor
 from clusterctl.engine.outputs import Outputs
 from clusterctl.engine.pipeline import Pipeline
 from clusterctl.engine.probing import ProbeLedger
-from clusterctl.errors import CapacityUnavailableError, LeftoversError, UsageError
+from clusterctl.errors import BusyError, CapacityUnavailableError, LeftoversError, UsageError
 from clusterctl.model.capacity import (
     PROBE,
     TAG_PURPOSE,
@@ -276,3 +276,25 @@ def test_the_same_place_has_the_same_token_in_one_run_and_another_in_the_next() 
 
     assert tokens(RUN) == tokens(RUN)
     assert not set(tokens(RUN)) & set(tokens(replace(RUN, run_id="run-3")))
+
+
+@pytest.mark.parametrize("before", [BEFORE, None])
+def test_a_node_group_whose_stack_alone_shows_is_waited_for_and_not_searched_past(before: Placement | None) -> None:
+    """Killed right after a launch: nobody knows the zone yet, and a new search would remember another one."""
+    coming, cluster = group("", "CREATE_IN_PROGRESS"), ClusterState("us-east-2", "training", "ACTIVE")
+    clusters = ScriptedClusters(clusters=(cluster,), groups=(coming, coming, STANDING))
+    region = Region(facts(subnets={"us-east-2b": "subnet-b"}), FakePlacements(before), clusters)
+    result = Pipeline((region.stage(),), region.hands(), region.clock, Recorder()).apply(inputs(probe=True))
+    assert result.error is None
+    assert result.outputs[Decision].live
+    assert region.placement.kept is not None
+    assert region.placement.kept.gpu_az == "us-east-2b"
+    assert region.orders == []
+
+
+def test_a_node_group_that_does_not_show_is_busy_for_those_who_cannot_wait() -> None:
+    region = Region(
+        placement=FakePlacements(BEFORE), clusters=ScriptedClusters(groups=(group("", "CREATE_IN_PROGRESS"),))
+    )
+    with pytest.raises(BusyError, match="EKS does not show node group gpu yet"):
+        _ = region.stage().observe(inputs()).candidate

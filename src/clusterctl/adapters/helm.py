@@ -15,6 +15,7 @@ from clusterctl.errors import ToolFailedError
 from clusterctl.model.kube import Chart, Component, KubeAccess, ReleaseState
 from clusterctl.ports import KubeWriter
 
+READ_LIMIT_S = 60
 HOOKS_LIMIT_S = 300
 MARK = "managed-by=clusterctl"  # on the release's own record, where no chart and no values show it
 STATUSES = ("--deployed", "--failed", "--pending", "--superseded", "--uninstalled", "--uninstalling")
@@ -120,7 +121,7 @@ class Helm:
         return ("--server-side=true", "--force-conflicts") if self._tool.version >= HELM_4 else ()
 
     def _read(self, access: KubeAccess, *arguments: str) -> str:
-        return self._session.read(self._tool, access, (*arguments, "--output", "json"))
+        return self._session.read(self._tool, access, (*arguments, "--output", "json"), timeout_s=READ_LIMIT_S)
 
     def _change(self, access: KubeAccess, *arguments: str) -> None:
         limits = ("--timeout", f"{HOOKS_LIMIT_S}s")

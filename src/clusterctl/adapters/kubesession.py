@@ -55,7 +55,7 @@ class KubeSession:
         self._folder = tempfile.TemporaryDirectory(prefix="clusterctl-")  # mkdtemp: 0700
         self._files: dict[KubeAccess, Path] = {}
 
-    def read(self, tool: Tool, access: KubeAccess, arguments: Sequence[str], *, timeout_s: float = 60) -> str:
+    def read(self, tool: Tool, access: KubeAccess, arguments: Sequence[str], *, timeout_s: float) -> str:
         """Run a command that changes nothing; a passing failure is tried again a few times."""
         for attempt in range(1, READ_TRIES):
             try:
@@ -68,7 +68,7 @@ class KubeSession:
         return self.run(tool, access, arguments, timeout_s=timeout_s)
 
     def run(
-        self, tool: Tool, access: KubeAccess, arguments: Sequence[str], *, stdin: str = "", timeout_s: float = 60
+        self, tool: Tool, access: KubeAccess, arguments: Sequence[str], *, stdin: str = "", timeout_s: float
     ) -> str:
         """Run a command once and return what it printed."""
         try:

@@ -147,17 +147,18 @@ class ToolProcess:
         self._out: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the child is of interest
         self._err: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
         self._command = _launch(path, arguments, stdin, environ, (self._out, self._err))
+        self._limit_s = float("inf")
         self._deadline = float("inf")
         self._note = ""
 
     def limit(self, seconds: float) -> None:
         """Stop the child once so many real seconds have passed from now."""
-        self._deadline = time.monotonic() + seconds
+        self._limit_s, self._deadline = seconds, time.monotonic() + seconds
 
     @property
     def running(self) -> bool:
         if self._alive and time.monotonic() >= self._deadline:
-            self._note = f"\nstopped: {self.line} took longer than it may"
+            self._note = f"\nstopped: {self.line} took longer than the {self._limit_s:g} s that it may"
             self.stop()
         return self._alive
 

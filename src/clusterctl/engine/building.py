@@ -43,10 +43,11 @@ class ClusterBuilder:
                 self._clock, lambda: self._look(action, tell), lambda seen: not run.running and not _busy(seen),
                 every_s=EVERY_S, limit_s=CREATE_LIMIT_S,
             )  # fmt: skip
+            late = run.running or _busy(state)
         finally:
             run.stop()
         if not state.ready:
-            raise _unplaced(action, state, run) or _failed(action, state, run)
+            raise _unplaced(action, state, run) or _failed(action, state, run, late=late)
 
     def associate_oidc(self, region: str, cluster: str) -> None:
         run = self._eksctl.associate_oidc(region, cluster)
@@ -100,7 +101,7 @@ def _unplaced(action: CreateCluster, state: ClusterState, run: ToolRun) -> Place
     return PlaceFailedError(attempt, details=run.tail)
 
 
-def _failed(action: CreateCluster, state: ClusterState, run: ToolRun) -> ClusterctlError:
+def _failed(action: CreateCluster, state: ClusterState, run: ToolRun, *, late: bool) -> ClusterctlError:
     """The error of the cause that AWS or eksctl named; without one, what eksctl said last."""
     cause = root_cause([one for one in (state.stack.failure, classify("", run.tail)) if one])
     hint = (
@@ -111,4 +112,5 @@ def _failed(action: CreateCluster, state: ClusterState, run: ToolRun) -> Cluster
         message = f"cluster {action.cluster} was not created: {cause.message.strip()[-300:]}"
         return launch_error(cause, message, hint=hint, details=run.tail)
     last = (run.tail.strip().splitlines() or ["eksctl said nothing"])[-1]
-    return ToolFailedError(f"cluster {action.cluster} was not created: {last[-300:]}", output=run.tail, hint=hint)
+    how = f"not created within {CREATE_LIMIT_S / 60:.0f} minutes; eksctl said last" if late else "not created"
+    return ToolFailedError(f"cluster {action.cluster} was {how}: {last[-300:]}", output=run.tail, hint=hint)

@@ -85,7 +85,9 @@ class Remover:
             state = self._until(look, _cluster_settled)
         if not _cluster_gone(state):
             reason = state.stack.failure.message if state.stack.failure else run.tail.strip()[-300:]
-            raise _left(f"cluster {name}", region, reason, cluster_stack(name), kept)
+            error = _left(f"cluster {name}", region, reason, cluster_stack(name), kept)
+            error.details = error.details or run.tail
+            raise error
 
     def _look(self, region: str, name: str, tell: Tell) -> Callable[[], ClusterState]:
         def look() -> ClusterState:

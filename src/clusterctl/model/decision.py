@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from clusterctl.errors import BusyError
 from clusterctl.model.budget import Budget
 from clusterctl.model.capacity import Candidate, ProbeOutcome, Question, Reservation, Source, Verdict, Zone
 from clusterctl.model.cluster import NodegroupState
@@ -42,7 +43,8 @@ class Remembered:
 class Decision:
     """The places that were looked at, best first, and all that later stages need to know of the region chosen.
 
-    `live` says that a node group stands there already and the decision was read back, not made.
+    `live` says that a node group stands there already and the decision was read back, not made. `pending` says that
+    one is being made which EKS does not show yet: until then nobody can say where.
     """
 
     candidates: tuple[Candidate, ...]
@@ -56,10 +58,13 @@ class Decision:
     outcomes: tuple[ProbeOutcome, ...] = ()
     strays: tuple[Reservation, ...] = ()  # probe reservations that an earlier run was killed over
     notices: tuple[str, ...] = ()  # parts of the survey that AWS would not answer, in words
+    pending: str = ""
 
     @property
     def candidate(self) -> Candidate:
         """The best place. Raises what says best why there is none: no capacity, quota, or permission."""
+        if self.pending:
+            raise BusyError(self.pending, hint="run this again in a minute")
         return choose(self.candidates)
 
     @property

@@ -60,7 +60,7 @@ class ProbeStage:
     name = "probe"
     requires: tuple[type, ...] = (RunContext, Asked, Remembered)
     provides = Decision
-    patience_s = 0.0
+    patience_s = 5 * 60.0  # until EKS shows a node group whose stack is there
 
     def __init__(self, readers: Readers, ledger: ProbeLedger, clock: Clock) -> None:
         self._readers = readers
@@ -95,6 +95,8 @@ class ProbeStage:
     def plan(self, inputs: Outputs, observed: Decision) -> Plan:
         run, asked = inputs[RunContext], inputs[Asked]
         _refuse_leaks(observed)
+        if observed.pending:
+            return ()
         if observed.strays:
             why = "left by a run that was killed"
             return tuple(CancelReservation(one.region, one.reservation_id, why) for one in observed.strays)
@@ -106,7 +108,7 @@ class ProbeStage:
         return (RememberPlacement(wanted),) if asked.save and wanted != observed.remembered else ()
 
     def waiting_for(self, inputs: Outputs, observed: Decision) -> str:
-        return ""
+        return observed.pending
 
     def expect(self, inputs: Outputs, observed: Decision) -> Decision:
         """An unproved place as well as a proved one: what comes after looks the same in a plan."""
@@ -134,7 +136,7 @@ class ProbeStage:
             return None
         clusters = self._readers.clusters
         state = clusters.nodegroup(before.region, before.cluster_name, before.gpu_nodegroup_name)
-        if state.status not in STANDING:
+        if not _is_there(state):
             return None
         _refuse_other_names(before, asked, explicit)
         return state
@@ -144,12 +146,14 @@ class ProbeStage:
         for region in facts:
             if region.subnets is not None:
                 state = self._readers.clusters.nodegroup(region.region, asked.question.cluster, asked.nodegroup)
-                if state.status in STANDING:
+                if _is_there(state):
                     return state
         return None
 
     def _read_back(self, state: NodegroupState, inputs: Outputs, before: Placement | None) -> Decision:
         run, asked = inputs[RunContext], inputs[Asked]
+        if not state.exists:
+            return Decision((), remembered=before, pending=f"EKS does not show node group {state.name} yet")
         check_live(state, asked.question, inputs[Remembered].explicit)
         question = replace(
             asked.question, regions=(state.region,), instance_types=(state.instance_type,), zones=(),
@@ -192,6 +196,11 @@ class ProbeStage:
         facts = self._readers.survey.ask(question)
         self._seen[question] = (now, facts)
         return facts
+
+
+def _is_there(state: NodegroupState) -> bool:
+    """Also a node group of which CloudFormation knows alone: it takes capacity and quota, and EKS will show where."""
+    return state.status in STANDING or (not state.exists and state.stack.status == "CREATE_IN_PROGRESS")
 
 
 def _check_account(before: Placement | None, run: RunContext) -> None:
