@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from clusterctl.cli.status import as_given
 from clusterctl.cli.tables import MOST_NODES, node_rows
 
 
@@ -28,3 +31,11 @@ def test_of_very_many_nodes_those_with_problems_are_shown_and_the_rest_is_counte
 def test_problems_that_are_not_shown_are_counted() -> None:
     last = list(node_rows(verification(10, MOST_NODES + 5)))[-1]
     assert (last[0], last[-1]) == ("and 15 more", "on 5 of them")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [((), ""), (("ray", "mpi"), "ray,mpi"), (False, "no"), (True, "yes"), (None, ""), (2, "2"), ("4h", "4h")],
+)
+def test_a_setting_is_shown_in_the_form_in_which_one_gives_it(value: object, text: str) -> None:
+    assert as_given(value) == text

@@ -44,9 +44,18 @@ def register(app: typer.Typer) -> None:
         return 0
 
 
+def as_given(value: object) -> str:
+    """A setting's value in the form in which one gives it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ",".join(str(one) for one in value)
+    return "" if value is None else str(value)
+
+
 def _lines(document: dict[str, Any]) -> list[str]:
     if "settings" in document:
-        return [f"{one['key']}={one['value']}  ({one['source']})" for one in document["settings"]]
+        return [f"{one['key']}={as_given(one['value'])}  ({one['source']})" for one in document["settings"]]
     from clusterctl.cli.tables import usd
 
     cluster, group = document["cluster"], document["nodegroup"]
