@@ -231,3 +231,11 @@ def test_the_unset_variable_of_a_script_does_not_mean_the_default(
     sandboxed: Program, arguments: tuple[str, ...]
 ) -> None:
     refused(sandboxed(*arguments), 2, "is empty", "leave it out")
+
+
+@pytest.mark.parametrize("stage", ["nodegroup", "plugins", "kuberay"])
+def test_a_stage_without_what_it_stands_on_writes_nothing_down(sandboxed: Program, stage: str) -> None:
+    refused(
+        sandboxed(stage, "-y", "--cluster-name", "nosuch"), 1, "stage cluster is not complete", "clusterctl cluster"
+    )
+    assert sandboxed.files == []

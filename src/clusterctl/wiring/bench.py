@@ -162,6 +162,8 @@ class Bench:
         return preview.plans
 
     def apply(self, wanted: Sequence[str], emit: EventSink) -> RunResult:
+        if any(isinstance(stage, Standing) for stage in self._stages(wanted)):
+            self._pipeline(wanted, _ignore).preview(self.outputs)  # what is missing is met before anything is written
         told = both(self.recording, emit)
         deployment = Deployment(self.tools, self.settings, self.clock, told)
         result = deployment.run(lambda outputs: self._pipeline(wanted, told).apply(outputs), self.outputs)
