@@ -65,7 +65,6 @@ def test_ctrl_c_twice_leaves_at_once_and_the_next_run_sees_to_it(cli: RealCli) -
     assert (ended.code, ended.out) == (130, "")
     again = cli.run(*DEPLOY)
     assert again.code == 0, again.err[-3000:]
-    assert "did not end" in again.err
     assert again.document["verification"]["totals"]["gpus"] == 8
     assert not cli.journal.exists()
 

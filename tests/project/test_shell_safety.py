@@ -40,7 +40,11 @@ def test_a_script_is_given_to_a_shell_in_one_place_and_holds_no_value() -> None:
         if isinstance(node, ast.List | ast.Tuple) and node.elts
         and any(isinstance(one, ast.Constant) and one.value == "-c" for one in node.elts[:-1])
     ]  # fmt: skip
-    assert [name for name, _ in given] == ["kubesession.py"]
+    assert sorted(given) == [
+        ("kubesession.py", given[0][1]),
+        ("ray.py", "['/bin/bash', '-c', '--']"),  # how KubeRay starts a container: its script is in `args`
+        ("raytraining.py", "('bash', '-c', EVIDENCE)"),  # a constant
+    ]
     user = kubeconfig_without_secret(KubeAccess("r", EVIL, EVIL, EVIL))["users"][0]["user"]["exec"]
     assert user["args"] == ["-c", f'printf %s "${CREDENTIAL}"']
     assert CREDENTIAL.isidentifier()

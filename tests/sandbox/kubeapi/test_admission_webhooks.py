@@ -15,7 +15,7 @@ GROUP = "admissionregistration.k8s.io"
 def install(world: HandTurned, **changes: Any) -> None:
     webhook = {
         "name": "check.example.com",
-        "clientConfig": {"service": {"namespace": "hooks", "name": "checker", "path": "/validate"}},
+        "clientConfig": {"caBundle": "Y2E=", "service": {"namespace": "hooks", "name": "checker", "path": "/validate"}},
         "rules": [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}],
         **changes,
     }
